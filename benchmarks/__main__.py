@@ -40,6 +40,8 @@ NAMES = (
     "large_pools",
     "tokenizers",
     "synthesis",
+    "service",
+    "budget",
 )
 RESULTS = Path(__file__).parent / "results"
 
@@ -49,11 +51,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--quick", action="store_true", help="small inputs, few repetitions")
+    parser.add_argument(
+        "--load", type=float, metavar="MINUTES", help="keep a service at its limit for so long"
+    )
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(NAMES)
     if unknown:
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
     print(machine())
+    if arguments.load is not None:
+        from benchmarks import service
+
+        rows = service.load(arguments.load)
+        show("load", "A service at the limit of its queue.", rows)
+        keep("load", rows, quick=arguments.quick)
+        return
     for name in arguments.names or NAMES:
         module = import_module(f"benchmarks.{name}")
         rows = module.run(arguments.quick)

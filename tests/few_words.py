@@ -29,10 +29,24 @@ def few_words(others: Iterable[str] = (), frequent: int = FREQUENT) -> Iterator[
     asked = whole.points(sorted(set(others)))
     points = np.union1d(np.arange(frequent), asked[asked < whole.unknown])
     small = Space(whole.name, [whole.words[point] for point in points], whole.vectors[points])
+    _embed(small)
+    yield small
+    load.default_space.cache_clear()
+
+
+@contextmanager
+def all_words() -> Iterator[Space]:
+    """Let ``default_space`` hold all its words for a while, inside ``few_words``."""
+    small = load.default_space()
+    load.default_space.cache_clear()
+    try:
+        yield load.default_space()
+    finally:
+        _embed(small)
+
+
+def _embed(space: Space) -> None:
     with pytest.MonkeyPatch.context() as patch:
         load.default_space.cache_clear()
-        patch.setattr(load, "load_vectors", lambda *_: small)
-        assert load.default_space() is small
-        patch.undo()
-        yield small
-    load.default_space.cache_clear()
+        patch.setattr(load, "load_vectors", lambda *_: space)
+        assert load.default_space() is space

@@ -17,6 +17,7 @@ from sfumato.core.lazy import export
 
 if TYPE_CHECKING:
     from sfumato.accounting.budget.shared import Budget as Budget
+    from sfumato.client.calls import Client as Client
     from sfumato.core.errors import SfumatoError as SfumatoError
     from sfumato.core.randomness import Randomness as Randomness
     from sfumato.guarantees.bound import EmpiricalBound as EmpiricalBound
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from sfumato.policies.policy import Policy as Policy
     from sfumato.releases.privatizer import Privatizer as Privatizer
     from sfumato.releases.release import Release as Release
+    from sfumato.representations.corpus import EmbeddedCorpus as EmbeddedCorpus
+    from sfumato.representations.embedder import Embedder as Embedder
     from sfumato.results.row import Row as Row
     from sfumato.results.scores import Scores as Scores
     from sfumato.studies.study import Study as Study
@@ -53,8 +56,11 @@ if TYPE_CHECKING:
     from sfumato.verbs.data import toss_coins as toss_coins
     from sfumato.verbs.deniability import deniability as deniability
     from sfumato.verbs.deniability import suggest as suggest
+    from sfumato.verbs.embed import embed as embed
     from sfumato.verbs.evaluate_synthetic import evaluate_synthetic as evaluate_synthetic
     from sfumato.verbs.explain import explain as explain
+    from sfumato.verbs.explain_word import compare_words as compare_words
+    from sfumato.verbs.explain_word import explain_word as explain_word
     from sfumato.verbs.measure import measure as measure
     from sfumato.verbs.model import evaluate as evaluate
     from sfumato.verbs.model import generate as generate
@@ -68,7 +74,9 @@ if TYPE_CHECKING:
     from sfumato.verbs.restore import restore as restore
     from sfumato.verbs.synthesize import synthesize as synthesize
     from sfumato.verbs.tokenizer import train_tokenizer as train_tokenizer
+    from sfumato.verbs.topics import topics as topics
     from sfumato.verbs.train import train as train
+    from sfumato.verbs.tune import tune as tune
     from sfumato.verbs.verify import verify as verify
     from sfumato.verbs.verify import verify_exhibits as verify_exhibits
     from sfumato.verbs.write_corpus import write_corpus as write_corpus
@@ -77,6 +85,7 @@ else:
         __name__,
         {
             "sfumato.accounting.budget.shared": "Budget",
+            "sfumato.client.calls": "Client",
             "sfumato.core.errors": "SfumatoError",
             "sfumato.core.randomness": "Randomness",
             "sfumato.guarantees.bound": "EmpiricalBound",
@@ -87,6 +96,8 @@ else:
             "sfumato.policies.policy": "Policy",
             "sfumato.releases.privatizer": "Privatizer",
             "sfumato.releases.release": "Release",
+            "sfumato.representations.corpus": "EmbeddedCorpus",
+            "sfumato.representations.embedder": "Embedder",
             "sfumato.results.row": "Row",
             "sfumato.results.scores": "Scores",
             "sfumato.studies.study": "Study",
@@ -107,8 +118,10 @@ else:
                 "plant_classifier_canaries toss_coins "
             ),
             "sfumato.verbs.deniability": "deniability suggest",
+            "sfumato.verbs.embed": "embed",
             "sfumato.verbs.evaluate_synthetic": "evaluate_synthetic",
             "sfumato.verbs.explain": "explain",
+            "sfumato.verbs.explain_word": "compare_words explain_word",
             "sfumato.verbs.measure": "measure",
             "sfumato.verbs.model": "evaluate generate",
             "sfumato.verbs.ngrams": "ngrams",
@@ -120,7 +133,9 @@ else:
             "sfumato.verbs.restore": "restore",
             "sfumato.verbs.synthesize": "synthesize",
             "sfumato.verbs.tokenizer": "train_tokenizer",
+            "sfumato.verbs.topics": "topics",
             "sfumato.verbs.train": "train",
+            "sfumato.verbs.tune": "tune",
             "sfumato.verbs.verify": "verify verify_exhibits",
             "sfumato.verbs.write_corpus": "write_corpus",
         },
@@ -128,7 +143,10 @@ else:
 
 __all__ = [
     "Budget",
+    "Client",
     "Document",
+    "EmbeddedCorpus",
+    "Embedder",
     "EmpiricalBound",
     "Guarantee",
     "Laplace",
@@ -155,12 +173,15 @@ __all__ = [
     "audit",
     "calibrate",
     "compare",
+    "compare_words",
     "convert_vectors",
     "convert_wikitext",
     "deniability",
+    "embed",
     "evaluate",
     "evaluate_synthetic",
     "explain",
+    "explain_word",
     "generate",
     "load_vectors",
     "make_dialogues",
@@ -177,9 +198,11 @@ __all__ = [
     "score_policy",
     "suggest",
     "synthesize",
+    "topics",
     "toss_coins",
     "train",
     "train_tokenizer",
+    "tune",
     "verify",
     "verify_exhibits",
     "write_corpus",

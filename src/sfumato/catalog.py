@@ -97,6 +97,26 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.attacks.inference.token_inference:TokenInference",
             "the words of a privatized text from their replacements (Bayes, nearest, masked LM)",
         ),
+        "vector-attributes": (
+            "sfumato.attacks.vectors.attributes:VectorAttributes",
+            "a column of the originals, guessed from noisy vectors",
+        ),
+        "vector-inversion": (
+            "sfumato.attacks.vectors.inversion:VectorInversion",
+            "words of the text behind a noisy vector, by nearness or learned from public text",
+        ),
+        "vector-keywords": (
+            "sfumato.attacks.vectors.keywords:VectorKeywords",
+            "whether a text has a certain word, from its noisy vector",
+        ),
+        "vector-membership": (
+            "sfumato.attacks.vectors.membership:VectorMembership",
+            "whether a text is among those whose noisy vectors were released",
+        ),
+        "vector-reidentification": (
+            "sfumato.attacks.vectors.reidentification:VectorReidentification",
+            "which original a noisy vector was made from, by likelihood",
+        ),
     },
     "generators": {
         "model": (
@@ -141,11 +161,19 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.studies.measures.text:TextMeasure",
             "words and meaning that a document keeps, by public word vectors (text)",
         ),
+        "vectors": (
+            "sfumato.studies.measures.vectors:VectorMeasure",
+            "labels that noisy vectors still teach, and who is near whom (vectors)",
+        ),
     },
     "mechanisms": {
         "auto": (
             "sfumato.mechanisms.auto:Auto",
             "by type: surrogates for names and codes, noise on dates, places, numbers, words",
+        ),
+        "bag": (
+            "sfumato.mechanisms.rewriting.bag:Bag",
+            "the words of a document, each privatized and their order forgotten (earth mover)",
         ),
         "binary": (
             "sfumato.mechanisms.binary:Binary",
@@ -166,6 +194,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         "exponential": (
             "sfumato.mechanisms.exponential:Exponential",
             "any word of the vocabulary, less likely the farther away (SanText)",
+        ),
+        "generalize": (
+            "sfumato.mechanisms.generalize:Generalize",
+            "a broader word of a public hierarchy, such as WordNet (baseline, no guarantee)",
         ),
         "hyperbolic": (
             "sfumato.mechanisms.hyperbolic:Hyperbolic",
@@ -231,6 +263,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.mechanisms.rewriting.temperature:Temperature",
             "a language model writes the document anew, scores cut to a window (DP-Prompt)",
         ),
+        "terms": (
+            "sfumato.mechanisms.rewriting.terms:Terms",
+            "a bag of public words, drawn by the words of a document (SynTF)",
+        ),
         "truncated": (
             "sfumato.mechanisms.truncated:Truncated",
             "near words by their distance, all words beyond gamma alike (TEM)",
@@ -272,6 +308,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         ),
     },
     "models": {
+        "bert-small": (
+            "sfumato.models.bert_small:BertSmall",
+            "a small masked language model in the shape of BERT, from scratch",
+        ),
         "gpt-small": (
             "sfumato.models.gpt_small:GptSmall",
             "a small transformer in the shape of GPT-2, from scratch",
@@ -279,6 +319,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         "lstm": (
             "sfumato.models.lstm:Lstm",
             "one recurrent layer, from scratch (the model of the Selective-DPSGD paper)",
+        ),
+        "t5-small-from-scratch": (
+            "sfumato.models.t5_small:T5Small",
+            "a small encoder and decoder in the shape of T5, from scratch",
         ),
     },
     "policies": {
@@ -307,6 +351,28 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "what Presidio's recognizers find, with a spaCy pipeline and no download",
         ),
         "regex": ("sfumato.policies.patterns:Regex", "what a regular expression matches"),
+    },
+    "representations": {
+        "binary": (
+            "sfumato.representations.binary_vectors:BinaryVectors",
+            "a few bits of a vector, each flipped at random (OME, repaired)",
+        ),
+        "gaussian": (
+            "sfumato.representations.gaussian_vectors:GaussianVectors",
+            "Gaussian noise on every number of a bounded vector, with a delta",
+        ),
+        "laplace": (
+            "sfumato.representations.laplace_vectors:LaplaceVectors",
+            "multivariate Laplace noise on a bounded vector, or by distance",
+        ),
+        "per-dimension": (
+            "sfumato.representations.per_dimension:PerDimension",
+            "Laplace noise on each number by itself (CAPE, FEDERATE, repaired)",
+        ),
+        "projected": (
+            "sfumato.representations.projected_vectors:ProjectedVectors",
+            "a public projection to few dimensions, bounded there, then noise",
+        ),
     },
     "tokenizers": {
         "bpe": (

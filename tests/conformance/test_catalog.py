@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import sys
 
+import numpy as np
 import pytest
 
 from sfumato import catalog
@@ -24,6 +25,7 @@ from sfumato.mechanisms.selective import Selective
 from sfumato.policies.identity import policy_code
 from sfumato.policies.parsing import parse_policy
 from sfumato.releases.privatizer import Privatizer
+from sfumato.representations import VectorMechanism, build_representation
 from sfumato.testing import TEXTS, check_mechanism, check_policy
 from sfumato.text.document import Document
 from sfumato.text.words import Words
@@ -68,6 +70,27 @@ def test_a_mechanism_states_its_guarantee_where_it_lives(name: str) -> None:
         assert part in statement
     assert dataclasses.is_dataclass(component)
     assert vars(component)["__dataclass_params__"].frozen
+
+
+@pytest.mark.parametrize("name", catalog.entries("representations"))
+def test_noise_on_vectors_states_its_guarantee_and_is_total(name: str) -> None:
+    component = catalog.find("representations", name).load()
+    statement = inspect.getdoc(sys.modules[component.__module__]) or ""
+    for part in ("Guarantee", "Why it holds", "Care", "Reference"):
+        assert part in statement
+    assert vars(component)["__dataclass_params__"].frozen
+    delta = 1e-6 if name == "gaussian" else 0.0
+    made = build_representation(name, size=9, epsilon=2.0, delta=delta, settings={})
+    assert isinstance(made, VectorMechanism)
+    rows = np.array([[0.0] * 9, [1e308] * 9, [np.nan] * 9, [-1e-308] * 9])
+    first, second = (made.release(rows, Randomness.secure()) for _ in range(2))
+    assert first.shape == (4, made.outputs)
+    assert np.isfinite(first).all()
+    assert (first != second).any(axis=1).all()
+    guarantee = made.guarantee()
+    assert (guarantee.unit, guarantee.epsilon, guarantee.delta) == ("document", 2.0, delta)
+    assert "vector of every document" in guarantee.sentence()
+    assert {"sensitivity"} <= made.facts().keys()
 
 
 @pytest.mark.parametrize("name", WORD_MECHANISMS)

@@ -23,6 +23,7 @@ ALLOWED = {
         "attacks/token_scores.py",
         "mechanisms/rewriting/pool.py",
         "policies/pii/network.py",
+        "representations/files.py",
         "vectors/load.py",
     },
     "spec_from_file_location": {"core/own_code.py"},

@@ -11,13 +11,27 @@ import torch
 
 from sfumato import catalog
 from sfumato.core.randomness import Randomness
+from sfumato.models.kinds import kind_of
 from sfumato.models.load import LoadedModel, load_model
 from sfumato.models.lora import Lora
+from sfumato.models.sentinels import sentinels_of
 from sfumato.text.document import Document
 from sfumato.training.batches import physical_batches
 from sfumato.training.clipping.clippers import Flat
 from sfumato.training.clipping.losses import record_losses
-from sfumato.training.records import Cut, TokenRecords, make_labeled_records, make_language_records
+from sfumato.training.objectives import (
+    ObjectiveName,
+    choose_objective,
+    make_objective,
+    new_tokenizer,
+)
+from sfumato.training.records import (
+    Cut,
+    TokenRecords,
+    make_labeled_records,
+    make_language_records,
+    make_objective_records,
+)
 from sfumato.training.steps import make_private
 from unit.models import folders
 
@@ -26,25 +40,39 @@ CLASSES = ("bad", "good")
 SIZES: dict[str, dict[str, object]] = {
     "lstm": {"hidden": 16, "embedding": 16},
     "gpt-small": {"layers": 1, "width": 16, "heads": 2, "context": 32},
+    "bert-small": {"layers": 1, "width": 16, "heads": 2, "context": 32},
+    "t5-small-from-scratch": {"layers": 1, "width": 16, "heads": 2, "inner": 16, "context": 32},
 }
 BROUGHT: dict[str, Callable[[], Any]] = {
     "gpt2": folders.gpt2,
     "llama": folders.llama,
     "llama-tied": lambda: folders.llama(tied=True),
     "bert": folders.bert,
+    "bert-masked": folders.masked_bert,
+    "t5": folders.t5,
 }
 
 
 def built(name: str) -> LoadedModel:
-    return load_model(name, randomness=Randomness.reproducible(1), settings=SIZES.get(name))
+    kind = kind_of(name)
+    objective = choose_objective(None, kind)
+    return load_model(
+        name,
+        randomness=Randomness.reproducible(1),
+        kind=kind,
+        tokenizer=new_tokenizer(name, None, objective),
+        settings=SIZES.get(name),
+    )
 
 
 def brought(name: str, folder: Path) -> LoadedModel:
-    if name == "bert":
+    if name.startswith("bert"):
         spec = folders.with_word_pieces(BROUGHT[name](), folder)
-        options: dict[str, Any] = {"kind": "classifier", "classes": CLASSES}
     else:
-        spec, options = folders.with_our_tokenizer(BROUGHT[name](), folder), {}
+        spec = folders.with_our_tokenizer(BROUGHT[name](), folder)
+    options: dict[str, Any] = {"kind": kind_of(str(spec))}
+    if name == "bert":
+        options = {"kind": "classifier", "classes": CLASSES}
     return load_model(str(spec), randomness=Randomness.reproducible(1), **options)
 
 
@@ -53,7 +81,13 @@ def one_long_record(model: LoadedModel) -> TokenRecords:
     if model.classes:
         cut = Cut(context=16, long="truncate")
         return make_labeled_records(documents, model.tokenizer, cut, CLASSES)
-    return make_language_records(documents, model.tokenizer, Cut(context=16))
+    # T5's own tokenizer has sentinels, that of this folder has none.
+    asked = ObjectiveName("prefix") if not sentinels_of(model.tokenizer) else None
+    objective = make_objective(model, asked if model.kind == "seq2seq" else None)
+    if objective is None:
+        return make_language_records(documents, model.tokenizer, Cut(context=16))
+    made = make_objective_records(documents, model.tokenizer, Cut(context=16), objective)
+    return made.drawn([0], Randomness.reproducible(4))[0]
 
 
 def step(model: LoadedModel, network: Any, *, clip_norm: float, most_tokens: int) -> dict[str, Any]:
@@ -70,7 +104,7 @@ def step(model: LoadedModel, network: Any, *, clip_norm: float, most_tokens: int
     (group,) = physical_batches(one_long_record(model), [0], most_tokens=most_tokens)
     with private.one_record():
         for batch in group:
-            logits = network(input_ids=batch.input_ids, attention_mask=batch.attention_mask).logits
+            logits = network(**batch.inputs()).logits
             private.backward(record_losses(logits, batch.labels, divisor=1) * batch.weights)
     private.step()
     private.close()

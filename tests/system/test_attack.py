@@ -53,7 +53,21 @@ EACH = {
     "reidentification": ("soft.jsonl", "--originals", "posts.jsonl", "--set", "documents=10"),
     "authorship": ("soft.jsonl", "--originals", "posts.jsonl", "--author-field", "who"),
     "attribute-inference": ("soft.jsonl", "--originals", "posts.jsonl", "--label-field", "label"),
+    "vector-attributes": (
+        "soft.npy", "--originals", "posts.jsonl", "--label-field", "label", "--set", "folds=2",
+    ),
+    "vector-inversion": (
+        "soft.npy", "--originals", "posts.jsonl", "--others", "others.jsonl",
+        "--set", "vocabulary=600",
+    ),
+    "vector-keywords": (
+        "soft.npy", "--originals", "posts.jsonl", "--others", "others.jsonl",
+        "--set", "keywords=mills,ships",
+    ),
+    "vector-membership": ("soft.npy", "--originals", "posts.jsonl", "--others", "others.jsonl"),
+    "vector-reidentification": ("soft.npy", "--originals", "posts.jsonl"),
 }  # fmt: skip
+THINGS = ("mills", "ships")
 
 
 def rows(path: Path, some: list[dict[str, str]]) -> None:
@@ -70,10 +84,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory, small_vectors: None) -> Pat
     )
     rows(
         folder / "others.jsonl",
-        [{"text": f"Nobody met Oxenholme {n} times in the old mill."} for n in range(12)],
+        [
+            {"text": f"Nobody met Oxenholme {n} times in the old {THINGS[n % 2]}."}
+            for n in range(12)
+        ],
     )
     posts = [
-        {"who": "ab"[n % 2], "label": ("good", "bad")[n % 2], "text": f"Dashwickle saw {n} ships"}
+        {
+            "who": "ab"[n % 2],
+            "label": ("good", "bad")[n % 2],
+            "text": f"Dashwickle saw {n} {THINGS[n % 2]}",
+        }
         for n in range(12)
     ]
     rows(folder / "posts.jsonl", posts)
@@ -89,6 +110,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, small_vectors: None) -> Pat
     labels = ("--label-field", "label", "--classes", "good,bad")
     made("train", "marked.jsonl", "-o", "classifier/", *GPT, *TINY, *labels)
     made("privatize", "posts.jsonl", "-o", "soft.jsonl", "-m", "custom", "-e", "2", "-p", "digits")
+    made("embed", "posts.jsonl", "-o", "soft.npy", "-e", "50")
     return folder
 
 

@@ -423,7 +423,7 @@ def test_a_measure_of_ones_own_passes_and_so_do_ours() -> None:
     ("twin", "said"),
     [
         (_WithoutMeaning(), "which way is better"),
-        (_OfSomethingElse(), "'text', 'model' or 'mechanism'"),
+        (_OfSomethingElse(), "'text', 'model', 'mechanism' or"),
         (_Silent(), "does not say why"),
         (_ByChance(), "same randomness"),
         (_Telling(), "private text"),

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from sfumato.accounting.gaussian import gaussian_epsilon as gaussian_epsilon
     from sfumato.accounting.gaussian import gaussian_noise as gaussian_noise
     from sfumato.accounting.ledger import Ledger as Ledger
+    from sfumato.accounting.selection import BestOfTrials as BestOfTrials
+    from sfumato.accounting.trials import TrialCount as TrialCount
 else:
     __getattr__, __dir__ = export(
         __name__,
@@ -29,15 +31,19 @@ else:
             "sfumato.accounting.events": "BoundedRange SampledGaussian",
             "sfumato.accounting.gaussian": "gaussian_delta gaussian_epsilon gaussian_noise",
             "sfumato.accounting.ledger": "Ledger",
+            "sfumato.accounting.selection": "BestOfTrials",
+            "sfumato.accounting.trials": "TrialCount",
         },
     )
 
 __all__ = [
+    "BestOfTrials",
     "BoundedRange",
     "Ledger",
     "ProvenLevel",
     "SampledGaussian",
     "Spent",
+    "TrialCount",
     "compute_spending",
     "directional_epsilon",
     "exact_level",

@@ -186,7 +186,7 @@ class _Rdp:
         def logarithms(orders: NDArray[np.float64], spent: NDArray[np.float64]) -> Any:
             return (orders - 1) * (spent - epsilon + np.log1p(-1 / orders)) - np.log(orders)
 
-        return min(1.0, float(np.exp(self._best(logarithms))))
+        return float(np.exp(min(0.0, self._best(logarithms))))
 
     def _best(self, bounds: Callable[[NDArray[np.float64], NDArray[np.float64]], Any]) -> float:
         import numpy as np
@@ -210,6 +210,16 @@ class _Rdp:
             if best < found[place]:
                 break
         return best
+
+
+def renyi_divergences(events: Sequence[Event], orders: tuple[float, ...]) -> NDArray[np.float64]:
+    """A bound on the Rényi divergence of the releases together, at each of some orders."""
+    return _Rdp.of(merge(events)).divergences(orders)
+
+
+def whole_orders() -> tuple[float, ...]:
+    """The orders at which divergences take little time, from 2 on."""
+    return _orders()[0]
 
 
 @cache

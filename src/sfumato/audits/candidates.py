@@ -23,12 +23,13 @@ from typing import Any
 import numpy as np
 
 from sfumato.audits.independence import claims_independence, text_subjects
+from sfumato.audits.representations import SMALL, vector_subject
 from sfumato.audits.subject import Subject
 from sfumato.catalog import find
 from sfumato.core.checks import positive
 from sfumato.core.errors import InvalidArgument, SfumatoError
 from sfumato.core.own_code import OwnClass, class_in
-from sfumato.core.settings import configure, settings_of
+from sfumato.core.settings import configure, read, settings_of
 from sfumato.guarantees.guarantee import Notion
 from sfumato.mechanisms.auto import WORDS, Auto
 from sfumato.mechanisms.build import (
@@ -41,6 +42,7 @@ from sfumato.mechanisms.build import (
 from sfumato.mechanisms.by_type import ByType
 from sfumato.mechanisms.line import HasPoints
 from sfumato.mechanisms.mechanism import PointMechanism, StretchMechanism
+from sfumato.representations.mechanism import KIND, build_representation
 from sfumato.text.span import NAMELESS
 from sfumato.vectors.space import Space
 
@@ -77,9 +79,12 @@ def candidates(
 ) -> MechanismsToVerify:
     """The mechanism of that name over a space, and over a small one where sampling shows more.
 
-    What replaces whole stretches is tested on values that it brings, or on public documents;
-    ``auto`` part by part. Without a level, only what has none can be tested.
+    ``representations/NAME`` is a mechanism on vectors, tested on extreme ones. What replaces whole
+    stretches is tested on values that it brings, or on public documents; ``auto`` part by part.
+    Without a level, only what has none can be tested.
     """
+    if name.startswith(f"{KIND}/"):
+        return _of_vectors(name.removeprefix(f"{KIND}/"), _level(epsilon), dict(settings or {}))
     if name == AUTO:
         return _of_table(space, epsilon, settings or {})
     if ":" not in name and rewrites_documents(name):
@@ -90,6 +95,14 @@ def candidates(
         return _of_stretches(own, name, epsilon, settings or {})
     level = _level(epsilon)
     return _over_spaces(name, _opened(space), level, settings or {})
+
+
+def _of_vectors(name: str, epsilon: float, settings: dict[str, object]) -> MechanismsToVerify:
+    """A mechanism on vectors; ``size`` and ``delta`` are settings here."""
+    size = read("size", settings.pop("size", SMALL), int)
+    delta = read("delta", settings.pop("delta", 0.0), float)
+    made = build_representation(name, size=size, epsilon=epsilon, delta=delta, settings=settings)
+    return MechanismsToVerify(mechanisms=(vector_subject(made),))
 
 
 def _over_spaces(

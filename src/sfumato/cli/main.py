@@ -28,6 +28,7 @@ from sfumato.cli import (
     components,
     data,
     deniability,
+    embed,
     evaluate_synthetic,
     explain,
     init,
@@ -39,10 +40,13 @@ from sfumato.cli import (
     privatize,
     report,
     restore,
+    serve,
     study,
     synthesize,
     tokenizer,
+    topics,
     train,
+    tune,
     verify,
     write,
 )
@@ -55,6 +59,7 @@ from sfumato.core.errors import (
     IncomparableGuarantees,
     InvalidArgument,
     MissingExtra,
+    ServiceFailed,
     SfumatoError,
     StorageFailed,
 )
@@ -68,6 +73,7 @@ EXIT_CODES: dict[type[SfumatoError], int] = {
     IncomparableGuarantees: 2,
     BadInput: 3,
     StorageFailed: 4,
+    ServiceFailed: 4,
     MissingExtra: 5,
     SfumatoError: 70,
 }
@@ -84,11 +90,13 @@ app = typer.Typer(
 )
 app.command("privatize", cls=Configured)(privatize.privatize)
 app.command("restore", cls=Configured)(restore.restore)
+app.command("embed", cls=Configured)(embed.embed)
 app.command("synthesize", cls=Configured)(synthesize.synthesize)
 app.command("write", cls=Configured)(write.write)
 app.command("scan", cls=Configured)(policy.scan)
 app.command("plan", cls=Configured)(plan.plan)
 app.command("train", cls=Configured)(train.train)
+app.command("tune", cls=Configured)(tune.tune)
 app.command("evaluate", cls=Configured)(model.evaluate)
 app.command("evaluate-synthetic", cls=Configured)(evaluate_synthetic.evaluate_synthetic)
 app.command("generate", cls=Configured)(model.generate)
@@ -102,13 +110,16 @@ app.command("deniability", cls=Configured)(deniability.deniability)
 app.command("suggest", cls=Configured)(deniability.suggest)
 app.command("compare", cls=Configured)(compare.compare)
 app.command("ngrams", cls=Configured)(ngrams.ngrams)
+app.command("topics", cls=Configured)(topics.topics)
 app.command("list")(components.list_components)
 app.command("show")(components.show)
 app.command("verify", cls=Configured)(verify.verify)
 app.command("init")(init.init)
+app.command("studio")(serve.studio)
 app.add_typer(budget.app, name="budget")
 app.add_typer(data.app, name="data")
 app.add_typer(policy.app, name="policy")
+app.add_typer(serve.app, name="serve")
 app.add_typer(study.app, name="study")
 app.add_typer(tokenizer.app, name="tokenizer")
 

@@ -102,6 +102,9 @@ def generate(  # noqa: PLR0913  # a command's options are its parameters
 ) -> None:
     """Let a trained model go on with a text.
 
+    What a model that was trained with a guarantee says has that guarantee, however often it is
+    asked: it costs nothing more, so no budget pays for it.
+
     Example: sfumato generate run --prompt "The patient" --tokens 30
     """
     from sfumato.verbs.model import generate as let_speak

@@ -37,6 +37,9 @@ def ngrams(  # noqa: PLR0913  # a command's options are its parameters
     no_header: options.NoHeaderOption = False,
     overwrite: options.OverwriteOption = False,
     seed: options.SeedOption = None,
+    budget: options.BudgetOption = None,
+    account: options.CorpusAccountOption = None,
+    budget_key: options.BudgetKeyOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Release the n-grams that many documents have in common, with a guarantee for each document.
@@ -66,6 +69,9 @@ def ngrams(  # noqa: PLR0913  # a command's options are its parameters
         header=not no_header,
         overwrite=overwrite,
         seed=seed,
+        budget=budget,
+        account=account,
+        budget_key=budget_key,
     )
     _report(found, as_json=json)
 

@@ -255,7 +255,34 @@ BudgetOption = Annotated[
 ]
 AccountOption = Annotated[
     str | None,
-    typer.Option("--account", metavar="KIND:ID", help="The account that pays: text:ID, corpus:ID."),
+    typer.Option(
+        "--account",
+        metavar="KIND:ID",
+        help="The account that pays: text:ID, corpus:ID; author:FIELD charges each line to the "
+        "author that its field names.",
+    ),
+]
+AuthorLimitOption = Annotated[
+    float | None,
+    typer.Option(
+        "--author-limit",
+        metavar="L",
+        help="Open accounts with this limit for authors that have none. "
+        "[default: nothing is left in them]",
+    ),
+]
+WhenSpentOption = Annotated[
+    str | None,
+    typer.Option(
+        "--when-spent",
+        metavar="RULE",
+        help="What becomes of a line that its author cannot pay for: mask or withhold. "
+        "[default: mask]",
+    ),
+]
+CorpusAccountOption = Annotated[
+    str | None,
+    typer.Option("--account", metavar="corpus:ID", help="The account that pays."),
 ]
 BudgetKeyOption = Annotated[
     Path | None,

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sfumato.cli import options, training_options
 from sfumato.cli.output import note, print_json, stdout
-
-# Guesses that are right so often without the model.
+from sfumato.core.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -63,27 +62,57 @@ def plan(  # noqa: PLR0913  # a command's options are its parameters
     """
     from sfumato.training.plan import quietly
     from sfumato.training.spending import compare_accountants
-    from sfumato.verbs.plan import plan as make_plan
 
     with quietly():  # the cautions are printed below
         made = make_plan(
-            examples,
-            batch_size=training_options.sizes_from(batch_size),
-            epochs=epochs,
-            epsilon=epsilon,
-            noise_multiplier=noise_multiplier,
-            noise_schedule=training_options.noise_from(noise_schedule),
-            clipping=clipping,
-            delta=training_options.delta_from(delta),
-            accountant=accountant,
-            sampling=sampling,
-            unit=unit,
-            neighbors=neighbors,
+            {
+                "examples": examples,
+                "batch_size": batch_size,
+                "epochs": epochs,
+                "epsilon": epsilon,
+                "noise_multiplier": noise_multiplier,
+                "noise_schedule": noise_schedule,
+                "clipping": clipping,
+                "delta": delta,
+                "accountant": accountant,
+                "sampling": sampling,
+                "unit": unit,
+                "neighbors": neighbors,
+            }
         )
         rows = compare_accountants(made, epsilon)
     for caution in made.cautions():
         note(f"warning: {caution}")
     print_json(_as_dict(made, rows), indent=2) if json else _print(made, rows)
+
+
+def make_plan(given: Mapping[str, Any]) -> Plan:
+    """The plan that options describe."""
+    from sfumato.verbs.plan import plan as make
+
+    read: dict[str, Callable[[Any], Any]] = {
+        "batch_size": training_options.sizes_from,
+        "noise_schedule": training_options.noise_from,
+        "delta": training_options.delta_from,
+    }
+    values = {name: read[name](one) if name in read else one for name, one in given.items()}
+    return make(**values)
+
+
+def described_plan(written: str) -> Plan:
+    """The plan that the options of this command describe, in one text."""
+    import shlex
+
+    app = typer.Typer(add_completion=False)
+    app.command("plan")(plan)
+    try:
+        words = shlex.split(written)
+    except ValueError:
+        raise InvalidArgument("the options of a plan hold a quote that does not end") from None
+    with typer.main.get_command(app).make_context("plan", words) as context:
+        given = dict(context.params)
+    del given["json"]
+    return make_plan(given)
 
 
 def _as_dict(made: Plan, rows: tuple[AccountantRow, ...]) -> dict[str, Any]:

@@ -70,6 +70,8 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
     budget: options.BudgetOption = None,
     account: options.AccountOption = None,
     budget_key: options.BudgetKeyOption = None,
+    author_limit: options.AuthorLimitOption = None,
+    when_spent: options.WhenSpentOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Replace what a policy selects; every other character stands as it was.
@@ -126,6 +128,8 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
             budget=budget,
             account=account,
             budget_key=budget_key,
+            author_limit=author_limit,
+            when_spent=when_spent,
         )
     except KeyboardInterrupt:
         _say_what_is_kept(output)

@@ -53,7 +53,7 @@ def init(
 
 
 @app.command("run")
-def run(
+def run(  # noqa: PLR0913  # a command's options are its parameters
     file: FileArgument,
     output: Annotated[
         Path | None,
@@ -66,12 +66,17 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on: finished cells are not computed again.")
     ] = False,
+    budget: options.BudgetOption = None,
+    account: options.AccountOption = None,
+    budget_key: options.BudgetKeyOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Compute every cell of a study that is not computed yet.
 
     A cell that fails is recorded with its error, and the rest goes on; --resume tries it again.
     Several commands may work on one study at once. The figures are in STUDY/results.jsonl.
+    With --budget every private text and every model with noise is a release and is charged; without
+    it they are drawn from the seeds of the study, and not for release.
     A study keeps to the folder that its file stands in; --allow-path opens another place to it.
 
     Example: sfumato study run names.toml --workers 2
@@ -83,7 +88,16 @@ def run(
     asked = Study.read(file)
     _say_what_is_weak(asked)
     with _watching(workers) as watch:
-        study = asked.run(output, workers=workers, resume=resume, allow_path=allow, watch=watch)
+        study = asked.run(
+            output,
+            workers=workers,
+            resume=resume,
+            allow_path=allow,
+            watch=watch,
+            budget=budget,
+            account=account,
+            budget_key=budget_key,
+        )
     found, folder = study.outcome, study.folder
     missing = found.cells - found.done - found.failed
     if json:

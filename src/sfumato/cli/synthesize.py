@@ -119,6 +119,9 @@ def synthesize(  # noqa: PLR0913  # a command's options are its parameters
     no_header: options.NoHeaderOption = False,
     overwrite: options.OverwriteOption = False,
     seed: options.SeedOption = None,
+    budget: options.BudgetOption = None,
+    account: options.CorpusAccountOption = None,
+    budget_key: options.BudgetKeyOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Make a synthetic corpus with a guarantee for every private record.
@@ -162,6 +165,9 @@ def synthesize(  # noqa: PLR0913  # a command's options are its parameters
         header=not no_header,
         overwrite=overwrite,
         seed=seed,
+        budget=budget,
+        account=account,
+        budget_key=budget_key,
     )
     if json:
         print_json(dict(made.summary))

@@ -50,6 +50,9 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     encoding: options.EncodingOption = "utf-8",
     no_header: options.NoHeaderOption = False,
     seed: options.SeedOption = None,
+    budget: options.BudgetOption = None,
+    account: options.CorpusAccountOption = None,
+    budget_key: options.BudgetKeyOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Learn a tokenizer from private text, with a guarantee for every document of it.
@@ -82,6 +85,9 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         encoding=encoding,
         header=not no_header,
         seed=seed,
+        budget=budget,
+        account=account,
+        budget_key=budget_key,
     )
     _report(made, as_json=json)
 

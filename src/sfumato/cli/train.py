@@ -76,8 +76,14 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     sampling: training_options.SamplingOption = "auto",
     accountant: training_options.AccountantOption = "pld",
     model: Annotated[
-        str, typer.Option("--model", help="lstm, gpt-small, a folder or a name on the hub.")
+        str,
+        typer.Option(
+            "--model",
+            help="lstm, gpt-small, bert-small, t5-small-from-scratch, a folder or a name on the "
+            "hub.",
+        ),
     ] = "gpt-small",
+    objective: training_options.ObjectiveOption = None,
     settings: ModelSetOption = [],  # noqa: B006
     lora_rank: Annotated[
         int | None,
@@ -168,6 +174,9 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         typer.Option("--tokens-at-once", min=1, help="Fewer need less memory and more time."),
     ] = 4096,
     seed: options.SeedOption = None,
+    budget: options.BudgetOption = None,
+    account: options.CorpusAccountOption = None,
+    budget_key: options.BudgetKeyOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Train a model on private text with a guarantee for every record of it.
@@ -214,6 +223,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
                 sampling=sampling,
                 accountant=accountant,
                 model=model,
+                objective=objective,
                 settings=own | dotted,
                 lora_rank=lora_rank,
                 trainable=trainable,
@@ -246,6 +256,9 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
                 checkpoint_every=checkpoint_every,
                 tokens_at_once=tokens_at_once,
                 seed=seed,
+                budget=budget,
+                account=account,
+                budget_key=budget_key,
             )
         report(run, as_json=json)
 

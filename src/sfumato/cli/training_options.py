@@ -204,6 +204,16 @@ PoolingOption = Annotated[
         "[default: what the encoder's folder says, else what is usual for the network]",
     ),
 ]
+ObjectiveOption = Annotated[
+    str | None,
+    typer.Option(
+        "--objective",
+        metavar="causal|prefix|spans|masked",
+        help="What a language model has to predict: every next token, the rest of a text, hidden "
+        "spans (spans:SHARE:LENGTH), or masked tokens (masked:SHARE). [default: causal; spans for "
+        "an encoder with a decoder; masked for a masked model]",
+    ),
+]
 ControlCodesOption = Annotated[
     bool,
     typer.Option(

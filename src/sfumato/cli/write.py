@@ -85,13 +85,16 @@ def write(  # noqa: PLR0913  # a command's options are its parameters
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a stopped run.")] = False,
     overwrite: options.OverwriteOption = False,
     seed: Annotated[int | None, typer.Option("--seed", help="Write the same again.")] = None,
+    budget: options.BudgetOption = None,
+    account: options.CorpusAccountOption = None,
+    budget_key: options.BudgetKeyOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Let a model that was trained privately write a corpus.
 
     The corpus has the guarantee of the training: whatever is done with the model costs nothing
-    more. A model that was trained with --control-codes writes for each label. Beside OUT stands
-    OUT.guarantee.json.
+    more, and a --budget pays for --labels-epsilon alone. A model that was trained with
+    --control-codes writes for each label. Beside OUT stands OUT.guarantee.json.
 
     Example: sfumato write run -o made.jsonl --texts 1000 --top 50
     """
@@ -122,6 +125,9 @@ def write(  # noqa: PLR0913  # a command's options are its parameters
         resume=resume,
         overwrite=overwrite,
         seed=seed,
+        budget=budget,
+        account=account,
+        budget_key=budget_key,
     )
     if json:
         print_json(dict(made.summary))

@@ -17,10 +17,16 @@ if TYPE_CHECKING:
     from sfumato.core.errors import InvalidArgument as InvalidArgument
     from sfumato.core.errors import MalformedRecord as MalformedRecord
     from sfumato.core.errors import MalformedVectors as MalformedVectors
+    from sfumato.core.errors import MissingAccount as MissingAccount
     from sfumato.core.errors import MissingExtra as MissingExtra
     from sfumato.core.errors import MissingInput as MissingInput
     from sfumato.core.errors import MissingModel as MissingModel
+    from sfumato.core.errors import MissingRight as MissingRight
+    from sfumato.core.errors import MissingToken as MissingToken
+    from sfumato.core.errors import OutcomeForgotten as OutcomeForgotten
     from sfumato.core.errors import OutputExists as OutputExists
+    from sfumato.core.errors import ServiceFailed as ServiceFailed
+    from sfumato.core.errors import ServiceUnavailable as ServiceUnavailable
     from sfumato.core.errors import SfumatoError as SfumatoError
     from sfumato.core.errors import StorageFailed as StorageFailed
     from sfumato.core.errors import TookTooLong as TookTooLong
@@ -37,8 +43,10 @@ else:
         {
             "sfumato.core.errors": (
                 "BadInput BudgetExceeded CannotResume CannotUnseal CoupledRows "
-                "IncomparableGuarantees InputChanged InvalidArgument MalformedRecord "
-                "MalformedVectors MissingExtra MissingInput MissingModel OutputExists "
+                "IncomparableGuarantees InputChanged InvalidArgument "
+                "MalformedRecord MalformedVectors MissingAccount MissingExtra "
+                "MissingInput MissingModel MissingRight MissingToken "
+                "OutcomeForgotten OutputExists ServiceFailed ServiceUnavailable "
                 "SfumatoError StorageFailed TookTooLong UndecodableText "
                 "UndefinedGradient UnknownName UnknownWords UnsupportedLayer "
             ),
@@ -59,11 +67,17 @@ __all__ = [
     "Key",
     "MalformedRecord",
     "MalformedVectors",
+    "MissingAccount",
     "MissingExtra",
     "MissingInput",
     "MissingModel",
+    "MissingRight",
+    "MissingToken",
+    "OutcomeForgotten",
     "OutputExists",
     "Randomness",
+    "ServiceFailed",
+    "ServiceUnavailable",
     "SfumatoError",
     "StorageFailed",
     "TookTooLong",

@@ -7,6 +7,7 @@
     │       └── CoupledRows                  examples of a batch that influence each other
     ├── BadInput (ValueError)                the data are not what was announced
     │   ├── MissingInput                     an attack lacks something, and how to make it
+    │   ├── MissingAccount                   a budget has no account of that name
     │   ├── MalformedRecord                  a line that cannot be read, named by its number
     │   ├── MalformedVectors                 a vector file that cannot be read
     │   ├── UndefinedGradient                a record whose gradient is not a finite vector
@@ -21,7 +22,12 @@
     │   └── CannotResume                     finished parts are another run's, or damaged
     ├── MissingExtra (ImportError)           an optional dependency is not installed
     ├── BudgetExceeded (RuntimeError)        a step beyond those that the plan allows
-    └── IncomparableGuarantees (TypeError)   guarantees that cannot be combined
+    ├── IncomparableGuarantees (TypeError)   guarantees that cannot be combined
+    └── ServiceFailed (RuntimeError)         a service did not do what it was asked for
+        ├── ServiceUnavailable               it is out of reach, or has too much to do
+        ├── MissingToken                     no valid token was sent
+        ├── MissingRight                     the token does not allow it
+        └── OutcomeForgotten                 an output that was charged and is no longer kept
 
 No message may contain private text: a record is named by its number, a file by its path. Messages
 name no option and no command either: what to do next is written as ``core.remedies`` describes, so
@@ -69,6 +75,10 @@ class BadInput(SfumatoError, ValueError):
 
 class MissingInput(BadInput):
     """An attack lacks something; the message says what, and how to make it."""
+
+
+class MissingAccount(BadInput):
+    """A budget has no account of that name; the message does not repeat it."""
 
 
 class MalformedRecord(BadInput):
@@ -136,6 +146,26 @@ class BudgetExceeded(SfumatoError, RuntimeError):
 
 class IncomparableGuarantees(SfumatoError, TypeError):
     """Guarantees of different notions, units or metrics cannot be combined."""
+
+
+class ServiceFailed(SfumatoError, RuntimeError):
+    """A service over HTTP did not do what it was asked for; the message holds no text of ours."""
+
+
+class ServiceUnavailable(ServiceFailed):
+    """A service that is out of reach, or has too much to do; what was asked can be asked again."""
+
+
+class MissingToken(ServiceFailed):
+    """A service wants a token that it knows."""
+
+
+class MissingRight(ServiceFailed):
+    """The token does not allow what was asked for."""
+
+
+class OutcomeForgotten(ServiceFailed):
+    """An output that was charged under this key, and is no longer kept; a new key is a release."""
 
 
 def suggestion(given: str, known: Iterable[str]) -> str:

@@ -115,5 +115,5 @@ def salted_digest(private: str, salt: str) -> str:
 
 def _frame(text: str) -> bytes:
     """The text after its length, so that different lists of parts never give the same bytes."""
-    data = text.encode()
+    data = text.encode("utf-8", "surrogatepass")  # a name may be no text: a file's, an account's
     return len(data).to_bytes(8, "big") + data

@@ -60,7 +60,21 @@ def configure(
         named if isinstance(named, str) else getattr(component, "__name__", str(component)).lower()
     )
     values = read_settings(component, settings, unknown=f"setting of {name}", given=given)
+    missing = _needed(component) - given.keys() - values.keys()
+    if missing:
+        raise InvalidArgument(f"{name} needs `{min(missing).removesuffix('_')}=...`")
     return component(**given, **values)
+
+
+def _needed(component: Callable[..., Any]) -> set[str]:
+    """The fields without which a dataclass cannot be made."""
+    if not is_dataclass(component):
+        return set()
+    return {
+        one.name
+        for one in fields(component)
+        if one.init and one.default is MISSING and one.default_factory is MISSING
+    }
 
 
 def read_table(kind: type[TableT], given: object, where: str) -> TableT:

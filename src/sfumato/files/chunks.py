@@ -6,7 +6,7 @@ travel to worker processes, so they are plain data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -163,6 +163,16 @@ class TextChunk:
     def dropped(self) -> set[str]:
         """The names that some record had."""
         return {name for record in self.records for name in record.dropped}
+
+    def without(self, gone: Collection[int]) -> TextChunk:
+        """The chunk without some of the records that have texts, by their number among those."""
+        kept: list[Record] = []
+        number = 0
+        for record in self.records:
+            if record.text is None or number not in gone:
+                kept.append(record)
+            number += record.text is not None and not record.more
+        return replace(self, records=tuple(kept))
 
     def rewritten(self, edited: Sequence[Edited]) -> bytes:
         """Records joined again; a text without edits keeps the spelling it had.

@@ -44,6 +44,14 @@ _LOOK_AT_SYNTHETIC = (
     "Next: see what it is good for and how near it comes to the originals: "
     "`sfumato.evaluate_synthetic(OUT, originals=IN, held_out=FILE)`."
 )
+_LOOK_AT_VECTORS = (
+    "Next: see what the vectors still tell: "
+    "`sfumato.attack('vector-reidentification', OUT, originals=IN)`."
+)
+_LOOK_AT_WORD_VECTORS = (
+    "Next: see which words are still read off: "
+    "`sfumato.attack('vector-inversion', OUT, originals=IN)`."
+)
 _LOOK = {
     "BY_TYPE": _LOOK_AT_STRETCHES,
     "INDEPENDENT": _LOOK_AT_STRETCHES,
@@ -167,6 +175,8 @@ def _next(guarantee: Guarantee) -> str:
 def _look(guarantee: Guarantee) -> str:
     if guarantee.unit == "sentence" or guarantee.scope.startswith("every document"):
         return _LOOK_AT_DOCUMENTS
+    if guarantee.scope.startswith("the vector of every"):
+        return _LOOK_AT_VECTORS if guarantee.unit == "document" else _LOOK_AT_WORD_VECTORS
     if guarantee.scope.startswith("the synthetic corpus"):
         return _LOOK_AT_SYNTHETIC
     return _LOOK.get(guarantee.notion.name, _LOOK_AT_MODEL)

@@ -55,7 +55,9 @@ _BY_NOTION = {
 # Above this share of words that stay as they are, a level is called what it is.
 STAYS_OFTEN = 0.2
 STAYS_MORE_OFTEN_THAN_NOT = 0.5
-SMALL_UNITS = ("word", "stretch", "sentence")  # parts of a document
+SMALL_UNITS = ("word", "token", "stretch", "sentence")  # parts of a document
+# Of these a document has many, each with a level of its own.
+_ONE_OF_MANY = ("word", "token")
 _STAYS = (
     "at this level {share} of the words are expected to stay as they are (a property of the "
     "mechanism, estimated on frequent public words)"
@@ -226,6 +228,8 @@ def _promise(guarantee: Guarantee) -> str:
         if guarantee.unit == "document"
         else f"adds up across its privatized {_plural(guarantee.unit)}",
     )
+    if template is _DIFFERENTIAL and guarantee.unit in _ONE_OF_MANY:
+        stated += f"; over a document this adds up across its {_plural(guarantee.unit)}"
     if guarantee.record:
         stated = f"{stated}, {_say_record(guarantee)}"
     return f"{stated}{_say_unchanged(guarantee)}"

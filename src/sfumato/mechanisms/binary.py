@@ -38,12 +38,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.arrays import Flags, Points, Singles
 from sfumato.core.checks import at_least, between
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import DRAWS, Randomness
 from sfumato.guarantees.guarantee import Guarantee, metric_dp
 from sfumato.mechanisms.draws import in_blocks
 from sfumato.mechanisms.mechanism import check_level
+from sfumato.mechanisms.noise import draw_by_noise
 from sfumato.vectors.space import Space
 
 CODES = 4096
@@ -95,15 +97,16 @@ class Binary:
 
     @property
     def flip_chance(self) -> float:
-        """1/(1+e^ε), raised to the next chance that a draw can have."""
-        odds = math.exp(-self.epsilon)
-        # More than all rounding above may have taken away, so that it is no less than stated.
-        stated = odds / (1 + odds) * (1 + 2.0**-50)
-        return min(0.5, max(1, math.ceil(stated * DRAWS)) / DRAWS)
+        """How likely a bit is flipped."""
+        return flip_chance(self.epsilon)
 
     @cached_property
     def codes(self) -> NDArray[np.bool_]:
         """The code of every point, the unknown one last; public."""
+        key = ("codes", self.bits, self.projection_seed)
+        return self.space.derive(key, self._make_codes)
+
+    def _make_codes(self) -> NDArray[np.bool_]:
         # A statistical generator will do, for the projection is public; and being another kind of
         # generator than the one of the flips, it shares no number with that under any seed.
         generator = np.random.default_rng(self.projection_seed)
@@ -116,13 +119,31 @@ class Binary:
 
     def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
         """One independent draw per input point; outputs are words of the vocabulary."""
-        return in_blocks(points, lambda block: self._drawn(block, randomness))
+        return in_blocks(points, lambda block: draw_by_noise(self, block, randomness))
 
-    def _drawn(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
-        noisy = self.codes[points]
+    def places(self, points: Points) -> Flags:
+        """The codes of points."""
+        return self.codes[points]
+
+    def moved(self, points: Points, randomness: Randomness) -> Flags:
+        """The codes of points with some bits flipped."""
+        noisy = self.places(points)
         noisy ^= (randomness.uniform(noisy.size) < self.flip_chance).reshape(noisy.shape)
-        # Only the noisy codes go on from here: the search never learns the originals.
-        return self.nearest(noisy)
+        return noisy
+
+    def words_at(self, places: Flags, randomness: Randomness) -> Points:  # noqa: ARG002
+        """The word whose code is nearest to each noisy one."""
+        return self.nearest(places)
+
+    def distances_from(self, places: Flags, first: int | None = None) -> Singles:
+        """Number of bits in which the code of every word differs, or of the first words."""
+        # Words that share a code share a column of the table, that of the first of them.
+        columns = self._column_of_word[:first]
+        agreement: Singles = _signs(places) @ self._table[1][:, : int(columns.max()) + 1]
+        agreement -= self.bits
+        agreement *= -0.5
+        apart = len(columns) == agreement.shape[1]
+        return agreement if apart else np.take(agreement, columns, axis=1)
 
     def nearest(self, noisy: NDArray[np.bool_]) -> NDArray[np.intp]:
         """The word whose code differs in the fewest bits, of equals the first in public order."""
@@ -162,13 +183,27 @@ class Binary:
             rows[:, word] = chances[:, output == word].sum(axis=1)
         return rows
 
-    @cached_property
+    @property
     def _table(self) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """The first word of each distinct code, in public order, and those codes as columns."""
+        return self._tables[:2]
+
+    @property
+    def _column_of_word(self) -> NDArray[np.intp]:
+        """For every word, the column of its code in the table."""
+        return self._tables[2]
+
+    @cached_property
+    def _tables(self) -> tuple[NDArray[np.intp], NDArray[np.float32], NDArray[np.intp]]:
+        key = ("code tables", self.bits, self.projection_seed)
+        return self.space.derive(key, self._make_tables)
+
+    def _make_tables(self) -> tuple[NDArray[np.intp], NDArray[np.float32], NDArray[np.intp]]:
         packed = np.packbits(self.codes[:-1], axis=1)
-        first = np.unique(packed, axis=0, return_index=True)[1]
+        _, first, code = np.unique(packed, axis=0, return_index=True, return_inverse=True)
         words = np.sort(first).astype(np.intp)
-        return words, np.ascontiguousarray(_signs(self.codes[words]).T)
+        columns = np.searchsorted(words, first)[code.reshape(-1)].astype(np.intp)
+        return words, np.ascontiguousarray(_signs(self.codes[words]).T), columns
 
 
 def _signs(codes: NDArray[np.bool_]) -> NDArray[np.float32]:
@@ -176,3 +211,15 @@ def _signs(codes: NDArray[np.bool_]) -> NDArray[np.float32]:
     signs *= 2
     signs -= 1
     return signs
+
+
+def flip_chance(epsilon: float) -> float:
+    """1/(1+e^ε), raised to the next chance that a draw can have.
+
+    >>> flip_chance(0.0), round(flip_chance(2.0), 4)
+    (0.5, 0.1192)
+    """
+    odds = math.exp(-epsilon)
+    # More than all rounding above may have taken away, so that it is no less than stated.
+    stated = odds / (1 + odds) * (1 + 2.0**-50)
+    return min(0.5, max(1, math.ceil(stated * DRAWS)) / DRAWS)

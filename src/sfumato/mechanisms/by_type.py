@@ -105,6 +105,15 @@ class ByType:
         every = (*self.mechanisms(), *self._spoken.values(), MASK)
         yield from {id(one): one for one in every}.values()
 
+    def places(self) -> dict[int, int]:
+        """Which part of the guarantee speaks of each mechanism (by ``id``).
+
+        Words have one part, whatever their language; a mask for words of a language without vectors
+        has none, being below every level.
+        """
+        order = {id(one): place for place, one in enumerate(self.mechanisms())}
+        return order | {id(one): order[id(self.otherwise)] for one in self._spoken.values()}
+
     def mechanisms(self) -> Iterator[Mechanism | StretchMechanism]:
         """Each mechanism once, that for all other types last."""
         seen: set[int] = {id(self.otherwise)}

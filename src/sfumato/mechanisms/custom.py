@@ -99,6 +99,9 @@ class Custom(FromRows):
     @cached_property
     def groups(self) -> NDArray[np.intp]:
         """The number of the group of every point, the unknown one last; public."""
+        return self.space.derive(("groups", self.size), self._make_groups)
+
+    def _make_groups(self) -> NDArray[np.intp]:
         groups = np.empty(len(self.space) + 1, dtype=np.intp)
         groups[:-1] = groups_of_similar(self.space.vectors, self.size)
         groups[-1] = groups[self.space.distances_from(self.space.unknown).argmin()]
@@ -107,6 +110,9 @@ class Custom(FromRows):
     @cached_property
     def members(self) -> NDArray[np.intp]:
         """The words of every group, in public order; a shorter row ends with ``NOBODY``."""
+        return self.space.derive(("members", self.size), self._make_members)
+
+    def _make_members(self) -> NDArray[np.intp]:
         sizes = np.bincount(self.groups[:-1])
         members = np.full((len(sizes), sizes.max()), NOBODY, dtype=np.intp)
         members[np.arange(sizes.max()) < sizes[:, None]] = self.groups[:-1].argsort(kind="stable")
@@ -115,6 +121,9 @@ class Custom(FromRows):
     @cached_property
     def diameters(self) -> NDArray[np.float64]:
         """The largest distance in every group, the unknown point included where it belongs."""
+        return self.space.derive(("diameters", self.size), self._make_diameters)
+
+    def _make_diameters(self) -> NDArray[np.float64]:
         count, width = self.members.shape
         diameters = np.empty(count)
         step = max(1, CELLS // (width * max(width, self.space.dimension)))
@@ -151,6 +160,12 @@ class Custom(FromRows):
         scores *= -0.5 * self.epsilon
         scores[~self._present(points)] = -np.inf
         return log_normalized(scores)
+
+    def sources(self, word: int) -> NDArray[np.intp]:
+        """All words that can become a word: those of its group."""
+        members = self.members[self.groups[word]]
+        found: NDArray[np.intp] = members[members != NOBODY]
+        return found
 
     def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
         """One independent draw per input point; cost and memory follow the size of a group."""

@@ -26,9 +26,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.arrays import Points, Singles
 from sfumato.guarantees.guarantee import Guarantee, metric_dp
 from sfumato.mechanisms.mechanism import check_level
-from sfumato.mechanisms.rows import EVERY_WORD, ByDistance, distances
+from sfumato.mechanisms.rows import EVERY_WORD, ByDistance, distances, single_distances
 from sfumato.vectors.space import Space
 
 
@@ -60,3 +61,7 @@ class Exponential(ByDistance):
     def away(self, points: NDArray[np.intp], words: slice = EVERY_WORD) -> NDArray[np.float64]:
         """Euclidean distance from each point to each of the words."""
         return distances(self.space, points, words)
+
+    def away_singly(self, points: Points) -> Singles:
+        """The same to every word, in single precision."""
+        return single_distances(self.space, points)

@@ -43,6 +43,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.arrays import Floats, Points, Singles
 from sfumato.core.checks import one_of, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
@@ -51,6 +52,7 @@ from sfumato.guarantees.wording import exact
 from sfumato.mechanisms.draws import in_blocks
 from sfumato.mechanisms.mahalanobis import rounded_up
 from sfumato.mechanisms.mechanism import check_level
+from sfumato.mechanisms.noise import draw_by_noise
 from sfumato.mechanisms.rows import EVERY_WORD, ByDistance
 from sfumato.vectors.poincare import Ball
 from sfumato.vectors.space import Space
@@ -122,7 +124,7 @@ class Hyperbolic:
     @cached_property
     def ball(self) -> Ball:
         """Where every point stands; public."""
-        return Ball.of(self.space, self.scale)
+        return self.space.derive(("ball", self.scale), lambda: Ball.of(self.space, self.scale))
 
     @property
     def euclidean_epsilon(self) -> float:
@@ -131,14 +133,27 @@ class Hyperbolic:
 
     def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
         """One independent draw per input point; outputs are words of the vocabulary."""
-        return in_blocks(points, lambda block: self._drawn(block, randomness))
+        return in_blocks(points, lambda block: draw_by_noise(self, block, randomness))
 
-    def _drawn(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
+    def places(self, points: Points) -> Floats:
+        """Where points stand in the Klein model."""
+        placed: Floats = np.tanh(self.ball.radii[points])[:, None] * self.ball.directions(points)
+        return placed
+
+    def moved(self, points: Points, randomness: Randomness) -> Floats:
+        """Where points stand in the Klein model after noise."""
         directions = randomness.normal(len(points), self.space.dimension)
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         lengths = tanh_of_length(self.space.dimension, self.epsilon, len(points), randomness)
-        # Only the noisy places go on from here: the search never learns the originals.
-        return self.ball.nearest(self.ball.moved(points, directions, lengths))
+        return self.ball.moved(points, directions, lengths)
+
+    def words_at(self, places: Floats, randomness: Randomness) -> Points:  # noqa: ARG002
+        """The word nearest to each noisy place, in the distance of the ball."""
+        return self.ball.nearest(places)
+
+    def distances_from(self, places: Floats, first: int | None = None) -> Singles:
+        """Hyperbolic distance to every word, or to the first words."""
+        return self.ball.distances_from_places(places, first)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,6 +169,13 @@ class HyperbolicRows(Hyperbolic, ByDistance):
     def away(self, points: NDArray[np.intp], words: slice = EVERY_WORD) -> NDArray[np.float64]:
         """Hyperbolic distance from each point to each of the words."""
         return self.ball.distances(points, words)
+
+    def away_singly(self, points: Points) -> Singles:
+        """The same to every word, in single precision."""
+        found = self.ball.distances_from_places(self.places(points))
+        known = np.flatnonzero(points < self.space.unknown)
+        found[known, points[known]] = 0
+        return found
 
     def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
         """One independent draw per input point; outputs are words of the vocabulary."""

@@ -27,11 +27,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.arrays import Floats, Points, Singles
 from sfumato.core.checks import positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, metric_dp
 from sfumato.mechanisms.draws import in_blocks
+from sfumato.mechanisms.noise import draw_by_noise
 from sfumato.vectors.space import Space
 
 SMALLEST_EPSILON = 1e-12
@@ -66,13 +68,25 @@ class Laplace:
 
     def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
         """One independent draw per input point; outputs are words of the vocabulary."""
-        return in_blocks(points, lambda block: self._drawn(block, randomness))
+        return in_blocks(points, lambda block: draw_by_noise(self, block, randomness))
 
-    def _drawn(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
-        noisy = self.space.at(points)
+    def places(self, points: Points) -> Floats:
+        """The vectors of points."""
+        return self.space.at(points)
+
+    def moved(self, points: Points, randomness: Randomness) -> Floats:
+        """The vectors of points with noise."""
+        noisy = self.places(points)
         noisy += self.noise(len(noisy), randomness)
-        # Only the noisy vectors go on from here: the search never learns the originals.
-        return self.space.search.nearest(noisy)
+        return noisy
+
+    def words_at(self, places: Floats, randomness: Randomness) -> Points:  # noqa: ARG002
+        """The nearest word to each noisy vector."""
+        return self.space.search.nearest(places)
+
+    def distances_from(self, places: Floats, first: int | None = None) -> Singles:
+        """Euclidean distance to every word, or to the first words."""
+        return self.space.search.distances(places, first)
 
     def noise(self, count: int, randomness: Randomness) -> NDArray[np.float64]:
         """Independent draws with density proportional to exp(−epsilon·|z|)."""
@@ -86,4 +100,14 @@ def laplace_noise(
     noise = randomness.normal(count, dimension)
     lengths = randomness.gamma(dimension, 1.0 / epsilon, count)
     noise *= (lengths / np.sqrt(np.einsum("nd,nd->n", noise, noise)))[:, None]
+    return noise
+
+
+def laplace_coordinates(
+    shape: tuple[int, int], scale: float, randomness: Randomness
+) -> NDArray[np.float64]:
+    """Independent Laplace numbers, one per coordinate: density ∝ exp(−‖z‖₁/scale)."""
+    sizes = randomness.gamma(1.0, scale, shape[0] * shape[1])
+    signs = np.where(randomness.uniform(len(sizes)) < 0.5, -1.0, 1.0)
+    noise: NDArray[np.float64] = (sizes * signs).reshape(shape)
     return noise

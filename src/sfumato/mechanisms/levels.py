@@ -134,6 +134,7 @@ class Levels:
                 words=len(words),
                 selected=len(chosen),
                 uncovered=kept,
+                drawn=(len(chosen),),
             )
             for words, chosen, kept in zip(segmented, replacements, uncovered, strict=True)
         ]

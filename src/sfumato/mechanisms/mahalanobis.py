@@ -32,12 +32,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.arrays import Floats, Points, Singles
 from sfumato.core.checks import between
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, metric_dp
 from sfumato.mechanisms.draws import BLOCK, in_blocks
 from sfumato.mechanisms.laplace import Laplace, laplace_noise
+from sfumato.mechanisms.noise import draw_by_noise
+from sfumato.vectors.search import NearestSearch
 from sfumato.vectors.space import Space
 
 # A has a mean diagonal of 1; thinner than this in some direction, it cannot be inverted.
@@ -103,13 +106,26 @@ class Mahalanobis:
 
     def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
         """One independent draw per input point; outputs are words of the vocabulary."""
-        return in_blocks(points, lambda block: self._drawn(block, randomness))
+        return in_blocks(points, lambda block: draw_by_noise(self, block, randomness))
 
-    def _drawn(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
-        noisy = self.space.at(points)
+    def places(self, points: Points) -> Floats:
+        """The vectors of points."""
+        return self.space.at(points)
+
+    def moved(self, points: Points, randomness: Randomness) -> Floats:
+        """The vectors of points with noise."""
+        noisy = self.places(points)
         noisy += self.noise(len(noisy), randomness)
-        # Only the noisy vectors go on from here: the search never learns the originals.
-        return self.space.search.nearest(noisy)
+        return noisy
+
+    def words_at(self, places: Floats, randomness: Randomness) -> Points:  # noqa: ARG002
+        """The nearest word to each noisy vector, in the Euclidean distance."""
+        return self.space.search.nearest(places)
+
+    def distances_from(self, places: Floats, first: int | None = None) -> Singles:
+        """Distance of A to every word, or to the first: Euclidean where the noise is round."""
+        rounded: Floats = np.linalg.solve(self._factor[0], places.T).T.astype(np.float64)
+        return self._round_space.distances(rounded, first)
 
     def noise(self, count: int, randomness: Randomness) -> NDArray[np.float64]:
         """Independent draws with density proportional to exp(−epsilon·|z|_A)."""
@@ -117,7 +133,20 @@ class Mahalanobis:
         return round_noise @ self._factor[0]
 
     @cached_property
+    def _round_space(self) -> NearestSearch:
+        """The words where the noise is round, at A^(−1/2)·φ(x)."""
+
+        def build() -> NearestSearch:
+            inverse = np.linalg.inv(self._factor[0]).astype(np.float32)
+            return NearestSearch(self.space.vectors @ inverse)
+
+        return self.space.derive(("round", self.lambda_), build)
+
+    @cached_property
     def _factor(self) -> tuple[NDArray[np.float64], float]:
+        return self.space.derive(("shape", self.lambda_), self._make_factor)
+
+    def _make_factor(self) -> tuple[NDArray[np.float64], float]:
         """A^(1/2), symmetric, and λ_min(A)^(−1/2); both from public vectors, once."""
         values, axes = np.linalg.eigh(shape_matrix(self.space, self.lambda_))
         if values[0] < THINNEST:

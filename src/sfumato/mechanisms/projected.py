@@ -32,12 +32,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.arrays import Floats, Points, Singles
 from sfumato.core.checks import at_least, between
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, metric_dp
 from sfumato.mechanisms.draws import in_blocks
 from sfumato.mechanisms.laplace import Laplace, laplace_noise
 from sfumato.mechanisms.mahalanobis import rounded_up
+from sfumato.mechanisms.noise import draw_by_noise
 from sfumato.vectors.search import NearestSearch
 from sfumato.vectors.space import Space
 
@@ -109,17 +111,34 @@ class Projected:
 
     def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
         """One independent draw per input point; outputs are words of the vocabulary."""
-        return in_blocks(points, lambda block: self._drawn(block, randomness))
+        return in_blocks(points, lambda block: draw_by_noise(self, block, randomness))
 
-    def _drawn(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
-        noisy = self.space.at(points) @ self.projection.T
+    def places(self, points: Points) -> Floats:
+        """The projected vectors of points."""
+        projected: Floats = self.space.at(points) @ self.projection.T
+        return projected
+
+    def moved(self, points: Points, randomness: Randomness) -> Floats:
+        """The projected vectors of points with noise."""
+        noisy = self.places(points)
         noisy += laplace_noise(len(self.projection), self.epsilon, len(noisy), randomness)
-        # Only the noisy vectors go on from here: the search never learns the originals.
-        return self._search.nearest(noisy)
+        return noisy
+
+    def words_at(self, places: Floats, randomness: Randomness) -> Points:  # noqa: ARG002
+        """The word whose projected vector is nearest to each noisy one."""
+        return self._search.nearest(places)
+
+    def distances_from(self, places: Floats, first: int | None = None) -> Singles:
+        """Projected distance to every word, or to the first words."""
+        return self._search.distances(places, first)
 
     @cached_property
     def _search(self) -> NearestSearch:
-        return NearestSearch(self.space.vectors @ self.projection.T.astype(np.float32))
+        def build() -> NearestSearch:
+            return NearestSearch(self.space.vectors @ self.projection.T.astype(np.float32))
+
+        key = ("projected", len(self.projection), self.projection_seed)
+        return self.space.derive(key, build)
 
 
 def random_projection(rows: int, columns: int, seed: int) -> NDArray[np.float64]:

@@ -21,11 +21,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.arrays import Floats, Points, Singles
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.draws import draw_from_rows, sums_of_blocks
@@ -38,6 +39,10 @@ from sfumato.vectors.space import Space
 CELLS = 1 << 22
 WORDS = 4096
 EVERY_WORD = slice(None)
+# Up to so many words, chances are read off exact rows; where there are more, so many rows are
+# weighed at once.
+FEW_WORDS = 4096
+AT_ONCE = 32
 _NOT_COPIED = ("_kept", "_weights_of_unknown")
 
 
@@ -59,9 +64,13 @@ class RowMechanism(PointMechanism, Protocol):
 
 
 class FromRows(ABC):
-    """A mechanism that is its rows: all else follows from ``log_rows``."""
+    """A mechanism that is its rows: all else follows from ``log_rows``.
+
+    ``own_is_likeliest`` says whether P[y | x] <= P[y | y] is proven for all words x and y.
+    """
 
     space: Space
+    own_is_likeliest: ClassVar[bool] = False
 
     @abstractmethod
     def guarantee(self) -> Guarantee:
@@ -80,6 +89,22 @@ class FromRows(ABC):
         probabilities: NDArray[np.float64] = np.exp(self.log_row(point))
         return probabilities
 
+    def chances(self, points: Points, words: Points) -> Floats:
+        """Probability of some words, one row per point.
+
+        For attackers and pictures: where it is quicker it may be right to some three digits only.
+        """
+        chances: Floats = np.exp(self.log_rows(points)[:, words])
+        return chances
+
+    def own_and_rivals(self, words: Points, shares: Floats) -> tuple[Floats, Floats]:
+        """P[y | y] of some words, and a bound on share(x) · P[y | x] for all other words x.
+
+        It is infinite where nothing is proven (``own_is_likeliest``).
+        """
+        own = np.array([self.row(word)[word] for word in words.tolist()])
+        return own, shares.max() * own if self.own_is_likeliest else np.full(len(words), np.inf)
+
     def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
         """One independent draw per input point; outputs are words of the vocabulary."""
         return draw_from_rows(self, points, randomness, self._kept)
@@ -97,10 +122,13 @@ class ByDistance(FromRows):
     """The exponential mechanism for a distance ρ: P[y | x] ∝ exp(−epsilon/2 · ρ(x, y)).
 
     ρ must be a (pseudo-)metric on the points: then the statement is metric DP at level ``epsilon``
-    in ρ, by the triangle inequality, and a word is at distance 0 from itself.
+    in ρ, by the triangle inequality, and a word is at distance 0 from itself. By the same
+    inequality Z(x) >= exp(−epsilon/2 · ρ(x, y)) · Z(y) for the sums Z of the weights, so no word
+    gives y a larger probability than y itself, 1/Z(y).
     """
 
     epsilon: float
+    own_is_likeliest: ClassVar[bool] = True
 
     @abstractmethod
     def away(self, points: NDArray[np.intp], words: slice = EVERY_WORD) -> NDArray[np.float64]:
@@ -113,6 +141,46 @@ class ByDistance(FromRows):
         scores -= scores.min(axis=1, keepdims=True)
         scores *= -0.5 * self.epsilon
         return log_normalized(scores)
+
+    def away_singly(self, points: Points) -> Singles:
+        """ρ from each point to every word, in single precision; 0 from a word to itself."""
+        return self.away(points).astype(np.float32)
+
+    def chances(self, points: Points, words: Points) -> Floats:
+        """Probability of some words, one row per point, from distances in single precision."""
+        if len(self.space) <= FEW_WORDS:
+            return super().chances(points, words)
+        found = np.empty((len(points), len(words)))
+        for start in range(0, len(points), AT_ONCE):
+            block = slice(start, start + AT_ONCE)
+            weights = self._weights_singly(points[block])
+            found[block] = weights[:, words] / weights.sum(axis=1, dtype=np.float64)[:, None]
+        return found
+
+    def own_and_rivals(self, words: Points, shares: Floats) -> tuple[Floats, Floats]:
+        """P[y | y] of some words, and a bound on share(x) · P[y | x] for all other words x.
+
+        P[y | x] is at most P[y | y], and exp(−epsilon/2 · ρ(x, y)) as well: Z(x) >= 1.
+        """
+        own, rivals = np.empty(len(words)), np.empty(len(words))
+        likely = shares[: len(self.space)].astype(np.float32)
+        for start in range(0, len(words), AT_ONCE):
+            block = words[start : start + AT_ONCE]
+            weights = self._weights_singly(block)
+            here = 1 / weights.sum(axis=1, dtype=np.float64)
+            np.minimum(weights, here.astype(np.float32)[:, None], out=weights)
+            weights *= likely
+            weights[np.arange(len(block)), block] = 0
+            own[start : start + AT_ONCE] = here
+            rivals[start : start + AT_ONCE] = weights.max(axis=1)
+        return own, rivals
+
+    def _weights_singly(self, points: Points) -> Singles:
+        """exp(−epsilon/2 · ρ) from each point to every word, the largest being 1."""
+        weights = self.away_singly(points)
+        weights -= weights.min(axis=1, keepdims=True)
+        weights *= -0.5 * self.epsilon
+        return np.exp(weights, out=weights)
 
     def weights(self, points: NDArray[np.intp], words: slice) -> NDArray[np.float64]:
         """What is proportional to the probability of some words, one row per point."""
@@ -165,3 +233,11 @@ def distances(
     ]
     found = parts[0] if len(parts) == 1 else np.hstack(parts)
     return np.sqrt(found, out=found)
+
+
+def single_distances(space: Space, points: Points) -> Singles:
+    """Euclidean distance from each point to every word, in single precision; 0 to itself."""
+    found = space.search.distances(space.at(points))
+    known = np.flatnonzero(points < space.unknown)
+    found[known, points[known]] = 0
+    return found

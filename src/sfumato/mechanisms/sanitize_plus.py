@@ -31,16 +31,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.arrays import Floats, Points, Singles
 from sfumato.core.checks import number
 from sfumato.core.errors import InvalidArgument
 from sfumato.guarantees.guarantee import Guarantee, Notion, metric_dp
 from sfumato.mechanisms.claims import euclidean
 from sfumato.mechanisms.mechanism import check_level
-from sfumato.mechanisms.rows import FromRows, distances, log_normalized
+from sfumato.mechanisms.rows import (
+    AT_ONCE,
+    FEW_WORDS,
+    FromRows,
+    distances,
+    log_normalized,
+    single_distances,
+)
 from sfumato.vectors.space import Space
 
 
@@ -61,6 +70,9 @@ class SanitizePlus(FromRows):
     p: float = 0.3
     sensitive_share: float = 0.9
     sensitive: tuple[str, ...] = ()
+
+    # Among sensitive words as for any distance, from others p times that; others are their own.
+    own_is_likeliest: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_level(self.epsilon))
@@ -105,6 +117,10 @@ class SanitizePlus(FromRows):
     @cached_property
     def is_sensitive(self) -> NDArray[np.bool_]:
         """Of every point, the unknown one last, whether it is sensitive; public."""
+        key = ("sensitive", self.sensitive_share, self.sensitive)
+        return self.space.derive(key, self._make_sensitive)
+
+    def _make_sensitive(self) -> NDArray[np.bool_]:
         sensitive = np.arange(len(self.space) + 1) >= self._frequent
         sensitive[self.space.points(self.sensitive)] = True
         # Equal spellings are one word, wherever they stand: an output must be either or.
@@ -129,6 +145,52 @@ class SanitizePlus(FromRows):
         logs[staying] += math.log(self.p)
         logs[staying, points[staying]] = math.log1p(-self.p) if self.p < 1 else -math.inf
         return logs
+
+    def chances(self, points: Points, words: Points) -> Floats:
+        """Probability of some words, one row per point, from distances in single precision."""
+        if len(self.space) <= FEW_WORDS:
+            return super().chances(points, words)
+        found = np.empty((len(points), len(words)))
+        for start in range(0, len(points), AT_ONCE):
+            block = points[start : start + AT_ONCE]
+            weights = self._weights_singly(block)
+            share = np.where(self.is_sensitive[block], 1.0, self.p)
+            share /= weights.sum(axis=1, dtype=np.float64)
+            found[start : start + AT_ONCE] = weights[:, words] * share[:, None]
+        rows, columns = np.nonzero((points[:, None] == words) & ~self.is_sensitive[words])
+        found[rows, columns] = 1 - self.p
+        return found
+
+    def own_and_rivals(self, words: Points, shares: Floats) -> tuple[Floats, Floats]:
+        """P[y | y] of some words, and a bound on share(x) · P[y | x] for all other words x.
+
+        From sensitive words it is bounded as by any distance, from others by p · P[y | y]. A word
+        that is not sensitive comes from itself alone.
+        """
+        own, rivals = np.empty(len(words)), np.zeros(len(words))
+        sensitive = self.is_sensitive[:-1]
+        likely = np.where(sensitive, shares[: len(self.space)], 0.0).astype(np.float32)
+        others = self.p * float(shares[: len(self.space)].max(initial=0.0, where=~sensitive))
+        for start in range(0, len(words), AT_ONCE):
+            block = words[start : start + AT_ONCE]
+            weights = self._weights_singly(block)
+            here = 1 / weights.sum(axis=1, dtype=np.float64)
+            np.minimum(weights, here.astype(np.float32)[:, None], out=weights)
+            weights *= likely
+            weights[np.arange(len(block)), block] = 0
+            own[start : start + AT_ONCE] = here
+            rivals[start : start + AT_ONCE] = np.maximum(weights.max(axis=1), others * here)
+        apart = ~self.is_sensitive[words]
+        own[apart], rivals[apart] = 1 - self.p, 0.0
+        return own, rivals
+
+    def _weights_singly(self, points: Points) -> Singles:
+        """exp(−epsilon/2 · d) from each point to every sensitive word, 0 to all others."""
+        weights = single_distances(self.space, points)
+        weights[:, ~self.is_sensitive[:-1]] = np.inf
+        weights -= weights.min(axis=1, keepdims=True)
+        weights *= -0.5 * self.epsilon
+        return np.exp(weights, out=weights)
 
     @property
     def _frequent(self) -> int:

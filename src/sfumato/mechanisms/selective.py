@@ -41,7 +41,7 @@ from sfumato.guarantees.guarantee import Guarantee, Notion, Part, no_guarantee
 from sfumato.guarantees.parts import by_type
 from sfumato.mechanisms.by_type import LANGUAGE_LEAK, ByType
 from sfumato.mechanisms.mechanism import DocumentMechanism, Mechanism, StretchMechanism
-from sfumato.mechanisms.redact import TYPE_LEAK
+from sfumato.mechanisms.redact import TYPE_LEAK, mask
 from sfumato.mechanisms.unchanged import tell_unchanged
 from sfumato.mechanisms.vocabulary import CASE_LEAK, KEPT_UNKNOWN, SAME_SHAPE, SHAPE_LEAK
 from sfumato.policies.patterns import Everything, Nothing
@@ -68,6 +68,7 @@ MISSING_LEAK = (
     "which texts are missing altogether (null, or an empty list), and in which field; an empty "
     "text is rewritten like any other"
 )
+WORD_MASK, DOCUMENT_MASK = "[WORD]", "[DOCUMENT]"
 EXPERIMENT_LEAK = "what the policy drops on purpose (an experiment: not for release)"
 
 
@@ -76,7 +77,10 @@ class Privatized:
     """What came of one document, with counts of its words.
 
     ``selected`` counts the words that were replaced, be it one by one or several at a time;
-    ``types`` counts places by type where whole stretches were replaced.
+    ``types`` counts places by type where whole stretches were replaced. ``drawn`` counts what was
+    replaced under each part of the guarantee (or under the whole): words where words are replaced
+    one by one, and else stretches, never the words in them. ``marks`` are the masks that could
+    stand there instead, where types show.
     """
 
     edited: Edited
@@ -84,6 +88,17 @@ class Privatized:
     selected: int
     uncovered: int = 0
     types: Counter[str] = field(default_factory=Counter)
+    drawn: tuple[int, ...] = ()
+    marks: tuple[Edit, ...] = ()
+
+    @property
+    def masks(self) -> tuple[Edit, ...]:
+        """The same places with nothing in them but a mask, for which nothing is drawn.
+
+        Where words are replaced one by one their types do not show, nor which of them were found
+        together: then every word has the same mask.
+        """
+        return self.marks or tuple(Edit(one.start, one.end, WORD_MASK) for one in self.edited.edits)
 
     @property
     def text(self) -> str:
@@ -224,6 +239,7 @@ class Selective:
                     words=len(words),
                     selected=len(indices),
                     uncovered=self.mechanism.uncovered(inputs[start:end]),
+                    drawn=(len(indices),),
                 )
             )
             start = end
@@ -255,6 +271,8 @@ class Selective:
                 edited=Edited.of(one.text, [Edit(0, len(one.text), text)]),
                 words=count,
                 selected=count,
+                drawn=(1,),
+                marks=(Edit(0, len(one.text), DOCUMENT_MASK),),
             )
             for one, text, count in zip(documents, texts, counts, strict=True)
         ]
@@ -278,18 +296,19 @@ class Selective:
                 zip(documents, selected, segmented, strict=True)
             )
         ]
-        places = Places([[] for _ in documents], [0] * len(documents))
+        order = table.places()
+        places = Places.of(len(documents), max(order.values()) + 1)
         for mechanism in table.routes():
+            place = order.get(id(mechanism))
             groups = [
                 [each for each in group if _route(table, each[1]) is mechanism]
                 for group in _join(found, together)
             ]
             if isinstance(mechanism, StretchMechanism):
-                places.replace_stretches(mechanism, groups, randomness)
+                places.replace_stretches(mechanism, groups, randomness, place)
             else:
-                places.replace_words(
-                    mechanism, [one for group in groups for one in group], segmented, randomness
-                )
+                every = [one for group in groups for one in group]
+                places.replace_words(mechanism, every, segmented, randomness, place)
         return [
             Privatized(
                 edited=Edited.of(document.text, sorted(edits)),
@@ -297,13 +316,16 @@ class Selective:
                 selected=len(spans.select(words)),
                 uncovered=uncovered,
                 types=Counter(one.label for _, one in inside),
+                drawn=tuple(drawn),
+                marks=tuple(Edit(one.start, one.end, mask(one)) for _, one in inside),
             )
-            for document, edits, words, spans, uncovered, inside in zip(
+            for document, edits, words, spans, uncovered, drawn, inside in zip(
                 documents,
                 places.edits,
                 segmented,
                 selected,
                 places.uncovered,
+                places.drawn,
                 found,
                 strict=True,
             )
@@ -312,16 +334,31 @@ class Selective:
 
 @dataclass(frozen=True)
 class Places:
-    """The edits of each of some documents, as they are collected, and words that stay."""
+    """The edits of each of some documents, as they are collected, and words that stay.
+
+    ``drawn`` counts what was replaced, by document and by the place of its part in the guarantee;
+    masks in the place of words of another language belong to none.
+    """
 
     edits: list[list[Edit]]
     uncovered: list[int]
+    drawn: list[list[int]]
+
+    @classmethod
+    def of(cls, documents: int, parts: int) -> Places:
+        """Nothing yet."""
+        return cls(
+            [[] for _ in range(documents)],
+            [0] * documents,
+            [[0] * parts for _ in range(documents)],
+        )
 
     def replace_stretches(
         self,
         mechanism: StretchMechanism,
         groups: Sequence[Sequence[tuple[int, Stretch]]],
         randomness: Randomness,
+        part: int | None,
     ) -> None:
         """One edit for each stretch, one call for each record that has any."""
         for group in groups:
@@ -330,6 +367,7 @@ class Places:
             replacements = mechanism.replace([one for _, one in group], randomness)
             for (number, one), replacement in zip(group, replacements, strict=True):
                 self.edits[number].append(Edit(one.start, one.end, replacement))
+                self._count(number, part)
 
     def replace_words(
         self,
@@ -337,6 +375,7 @@ class Places:
         found: Sequence[tuple[int, Stretch]],
         segmented: Sequence[Words],
         randomness: Randomness,
+        part: int | None,
     ) -> None:
         """One edit for each word inside the stretches, one call for all of them."""
         places = [
@@ -350,6 +389,11 @@ class Places:
             words = segmented[number]
             self.edits[number].append(Edit(words.starts[index], words.ends[index], output))
             self.uncovered[number] += mechanism.uncovered([word])
+            self._count(number, part)
+
+    def _count(self, number: int, part: int | None) -> None:
+        if part is not None:
+            self.drawn[number][part] += 1
 
 
 def _narrowed(inner: Guarantee, policy: Policy) -> str:

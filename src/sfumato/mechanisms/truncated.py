@@ -34,12 +34,19 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.arrays import Points, Singles
 from sfumato.core.checks import positive
 from sfumato.guarantees.guarantee import Guarantee, metric_dp
 from sfumato.guarantees.wording import exact
 from sfumato.mechanisms.claims import euclidean
 from sfumato.mechanisms.mechanism import check_level
-from sfumato.mechanisms.rows import EVERY_WORD, ByDistance, distances, log_normalized
+from sfumato.mechanisms.rows import (
+    EVERY_WORD,
+    ByDistance,
+    distances,
+    log_normalized,
+    single_distances,
+)
 from sfumato.vectors.distances import words_within
 from sfumato.vectors.space import Space
 
@@ -99,6 +106,11 @@ class Truncated(ByDistance):
         """Euclidean distance from each point to each of the words, gamma where that is smaller."""
         found = distances(self.space, points, words)
         return np.minimum(found, self.reach, out=found)
+
+    def away_singly(self, points: Points) -> Singles:
+        """The same to every word, in single precision."""
+        found = single_distances(self.space, points)
+        return np.minimum(found, np.float32(self.reach), out=found)
 
     def log_rows(self, points: NDArray[np.intp]) -> NDArray[np.float64]:
         """Log-probability of every word, one row per point."""

@@ -29,11 +29,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.arrays import Floats, Points, Singles
 from sfumato.core.checks import between
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.draws import in_blocks
 from sfumato.mechanisms.laplace import Laplace
+from sfumato.mechanisms.noise import draw_by_noise
 from sfumato.vectors.search import NearestTwo
 from sfumato.vectors.space import Space
 
@@ -66,15 +68,25 @@ class Vickrey:
 
     def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
         """One independent draw per input point; outputs are words of the vocabulary."""
-        return in_blocks(points, lambda block: self._drawn(block, randomness))
+        return in_blocks(points, lambda block: draw_by_noise(self, block, randomness))
 
-    def _drawn(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
-        noisy = self.space.at(points)
-        noisy += self._laplace.noise(len(noisy), randomness)
-        # Only the noisy vectors go on from here: the choice never learns the originals.
-        words, first = self.choices(noisy)
-        taken = randomness.uniform(len(noisy)) < first
+    def places(self, points: Points) -> Floats:
+        """The vectors of points."""
+        return self.space.at(points)
+
+    def moved(self, points: Points, randomness: Randomness) -> Floats:
+        """The vectors of points with noise."""
+        return self._laplace.moved(points, randomness)
+
+    def words_at(self, places: Floats, randomness: Randomness) -> Points:
+        """One of the two nearest words to each noisy vector."""
+        words, first = self.choices(places)
+        taken = randomness.uniform(len(places)) < first
         return np.where(taken, words[:, 0], words[:, 1])
+
+    def distances_from(self, places: Floats, first: int | None = None) -> Singles:
+        """Euclidean distance to every word, or to the first words."""
+        return self.space.search.distances(places, first)
 
     def choices(self, noisy: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """The two words to choose from for each noisy vector, and the chance of the first."""
@@ -87,7 +99,8 @@ class Vickrey:
 
     @cached_property
     def _search(self) -> NearestTwo:
-        return NearestTwo(self.space.vectors)
+        vectors = self.space.vectors
+        return self.space.derive("nearest two", lambda: NearestTwo(vectors))
 
 
 def chance_of_first(

@@ -41,6 +41,12 @@ if TYPE_CHECKING:
     from sfumato.metrics.similarity import Similarity as Similarity
     from sfumato.metrics.similarity import semantic_distance as semantic_distance
     from sfumato.metrics.similarity import sentence_similarity as sentence_similarity
+    from sfumato.metrics.staying_curves import Staying as Staying
+    from sfumato.metrics.staying_curves import StayingCurve as StayingCurve
+    from sfumato.metrics.staying_curves import curve_of as curve_of
+    from sfumato.metrics.staying_curves import level_for as level_for
+    from sfumato.metrics.staying_curves import measure_curve as measure_curve
+    from sfumato.metrics.staying_curves import staying as staying
 else:
     __getattr__, __dir__ = export(
         __name__,
@@ -61,6 +67,9 @@ else:
             ),
             "sfumato.metrics.rewriting": "DocumentComparison measure_remains source_words_kept",
             "sfumato.metrics.similarity": "Similarity semantic_distance sentence_similarity",
+            "sfumato.metrics.staying_curves": (
+                "Staying StayingCurve curve_of level_for measure_curve staying "
+            ),
         },
     )
 
@@ -77,15 +86,20 @@ __all__ = [
     "ProtectionByLevel",
     "Readability",
     "Similarity",
+    "Staying",
+    "StayingCurve",
     "Suggestion",
     "Watched",
     "assign_best",
     "common_share",
+    "curve_of",
     "find_level",
     "frequent_words",
     "jaccard",
     "keep_probabilities",
+    "level_for",
     "measure_coherence",
+    "measure_curve",
     "measure_deniability",
     "measure_protection",
     "measure_readability",
@@ -97,6 +111,7 @@ __all__ = [
     "semantic_distance",
     "sentence_similarity",
     "source_words_kept",
+    "staying",
     "token_accuracy",
     "typical_keep_probability",
 ]

@@ -49,6 +49,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from typing import Protocol, runtime_checkable
 
+from sfumato.core.errors import IncomparableGuarantees
 from sfumato.core.keys import Key
 from sfumato.core.own_code import code_of, stands_in_script
 from sfumato.policies.policy import Policy
@@ -139,6 +140,17 @@ def policy_code(policy: Policy, key: Key | None = None) -> str:
         return found.public_code
     key = _key_of_this_process() if key is None else key
     return f"{key.origin}:{key.code('policy', found.spelled)}"
+
+
+def told_apart(policy: Policy) -> str:
+    """All that decides what a policy finds, to be kept as a code under the key of an account."""
+    found = identity_of(policy)
+    if found is None:
+        raise IncomparableGuarantees(
+            "the policy, or something else that the guarantee speaks of, does not say what it is; "
+            "so nobody could tell whether later charges speak of the same"
+        )
+    return f"policy {found.spelled}"
 
 
 def is_keyed(code: str) -> bool:

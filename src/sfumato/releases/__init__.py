@@ -8,7 +8,9 @@ from sfumato.core.lazy import export
 
 if TYPE_CHECKING:
     from sfumato.releases.explanation import Explanation as Explanation
+    from sfumato.releases.explanation import Focus as Focus
     from sfumato.releases.explanation import explain_text as explain_text
+    from sfumato.releases.explanation import places_of as places_of
     from sfumato.releases.job import Job as Job
     from sfumato.releases.job import run_job as run_job
     from sfumato.releases.preview import Preview as Preview
@@ -21,7 +23,7 @@ else:
     __getattr__, __dir__ = export(
         __name__,
         {
-            "sfumato.releases.explanation": "Explanation explain_text",
+            "sfumato.releases.explanation": "Explanation Focus explain_text places_of",
             "sfumato.releases.job": "Job run_job",
             "sfumato.releases.preview": "Preview",
             "sfumato.releases.privatizer": "Privatizer",
@@ -33,6 +35,7 @@ else:
 
 __all__ = [
     "Explanation",
+    "Focus",
     "Job",
     "Preview",
     "Privatizer",
@@ -40,6 +43,7 @@ __all__ = [
     "Restored",
     "Vault",
     "explain_text",
+    "places_of",
     "restore_file",
     "run_job",
 ]

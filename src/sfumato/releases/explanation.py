@@ -52,12 +52,16 @@ class ExplainedWord:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """A privatized text with an account of every selected word."""
+    """A privatized text with an account of every selected word.
+
+    ``drawn`` counts what was replaced under each part of the guarantee, as authors pay for it.
+    """
 
     text: str
     words: tuple[ExplainedWord, ...]
     guarantee: Guarantee
     source_words_kept: float | None = None  # of a text that was rewritten
+    drawn: tuple[int, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -85,18 +89,32 @@ class Explanation:
         return as_html(self.text, heads, rows, [self.guarantee.sentence()])
 
 
-@dataclass(frozen=True, slots=True)
-class _Cause:
-    """What selected a word, and the mechanism it goes through; no such one for a stretch."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Focus:
+    """A place of a text that is replaced: what stands there, what selected it, what replaces it.
 
-    span: Span
-    mechanism: OverVocabulary | None = None
+    ``cause`` is what a policy found. ``stretch`` is there where a place is replaced as a whole, and
+    has that mechanism; otherwise the place is a word, with a mechanism over word vectors. A text
+    that is rewritten has one place, and neither.
+    """
+
+    start: int
+    end: int
+    text: str
+    cause: Span
+    mechanism: OverVocabulary | StretchMechanism | None = None
+    stretch: Stretch | None = None
+
+    @property
+    def by_words(self) -> OverVocabulary | None:
+        """The mechanism, if it replaces words one by one."""
+        return self.mechanism if isinstance(self.mechanism, OverVocabulary) else None
 
 
 def explain_text(privatizer: Privatizer, text: str, *, draws: int = 400) -> Explanation:
     """Privatize a text and give an account of it."""
     document, selective = Document(text), privatizer.selective
-    causes = _causes(selective, document)
+    causes = places_of(selective, document)
     result = selective.privatize([document], privatizer.randomness.stream(0))[0]
     edits = result.edited.edits
     originals = [text[edit.start : edit.end] for edit in edits]
@@ -110,9 +128,9 @@ def explain_text(privatizer: Privatizer, text: str, *, draws: int = 400) -> Expl
                 end=edit.end,
                 original=original,
                 replacement=edit.replacement,
-                label=cause.span.label,
-                rule=cause.span.rule,
-                reason=cause.span.reason,
+                label=cause.cause.label,
+                rule=cause.cause.rule,
+                reason=cause.cause.reason,
                 **account,
             )
             for edit, original, cause, account in zip(
@@ -121,6 +139,7 @@ def explain_text(privatizer: Privatizer, text: str, *, draws: int = 400) -> Expl
         ),
         guarantee=guarantee if privatizer.randomness.for_release else guarantee.reproducible(),
         source_words_kept=source_words_kept(text, result.text) if _rewrites(selective) else None,
+        drawn=result.drawn,
     )
 
 
@@ -128,46 +147,53 @@ def _rewrites(selective: Selective | Levels) -> bool:
     return isinstance(selective, Selective) and selective.rewrites
 
 
-def _causes(selective: Selective | Levels, document: Document) -> list[_Cause]:
-    """For each place that is replaced, in reading order, what selected it."""
+def places_of(selective: Selective | Levels, document: Document) -> list[Focus]:
+    """For each place that is replaced, in reading order, what selected it and what replaces it."""
     words = Words.of(document.text)
     if isinstance(selective, Levels):
         ranks = selective.ranks(document, words)
         found = [(one.policy.find(document), one.mechanism) for one in selective.levels]
     else:
         if isinstance(selective.mechanism, DocumentMechanism):
-            return [_Cause(Span(0, len(document.text), REWRITTEN, "everything", ALL_OF_IT))]
+            whole = Span(0, len(document.text), REWRITTEN, "everything", ALL_OF_IT)
+            return [Focus(0, len(document.text), document.text, whole)]
         spans = selective.policy.find(document)
         if isinstance(selective.mechanism, StretchMechanism | ByType):
             language = language_in(document, spans, words)
             found_there = stretches(spans, words, language)
-            return _causes_by_type(selective.mechanism, found_there, words)
+            return _places_by_type(selective.mechanism, found_there, words)
         ranks = dict.fromkeys(spans.select(words), 0)
         found = [(spans, selective.mechanism)]
-    causes = []
+    places = []
     for index in sorted(ranks):
         spans, mechanism = found[ranks[index]]
         place = Span(words.starts[index], words.ends[index], "")
         cause = next(span for span in spans if span.overlaps(place))
-        causes.append(_Cause(cause, _over_vocabulary(mechanism)))
-    return causes
+        places.append(_word_at(words, index, cause, mechanism))
+    return places
 
 
-def _causes_by_type(
+def _word_at(words: Words, index: int, cause: Span, mechanism: Mechanism) -> Focus:
+    over = _over_vocabulary(mechanism)
+    return Focus(words.starts[index], words.ends[index], words[index], cause, over)
+
+
+def _places_by_type(
     mechanism: StretchMechanism | ByType, found: Sequence[Stretch], words: Words
-) -> list[_Cause]:
-    """A cause for each stretch, or for each of its words where these are replaced one by one."""
-    causes = []
+) -> list[Focus]:
+    """A place for each stretch, or for each of its words where these are replaced one by one."""
+    places: list[Focus] = []
     for one in found:
         chosen = (
             mechanism.route(one.label, one.language) if isinstance(mechanism, ByType) else mechanism
         )
         if isinstance(chosen, StretchMechanism):
-            causes.append(_Cause(_tell_language(one) if chosen is MASK else one.cause))
+            cause = _tell_language(one) if chosen is MASK else one.cause
+            places.append(Focus(one.start, one.end, one.text, cause, chosen, one))
         else:
             inside = Spans((one.cover,)).select(words)
-            causes += [_Cause(one.cause, _over_vocabulary(chosen))] * len(inside)
-    return causes
+            places += [_word_at(words, index, one.cause, chosen) for index in inside]
+    return places
 
 
 def _tell_language(stretch: Stretch) -> Span:
@@ -184,13 +210,13 @@ def _over_vocabulary(mechanism: Mechanism) -> OverVocabulary:
 
 
 def _accounts(
-    privatizer: Privatizer, causes: Sequence[_Cause], originals: Sequence[str], draws: int
+    privatizer: Privatizer, causes: Sequence[Focus], originals: Sequence[str], draws: int
 ) -> list[dict[str, Any]]:
     """What can be said of each word besides: whether it is known, its level, if it stays."""
     stays: dict[int, dict[str, Estimate]] = {}
     accounts: list[dict[str, Any]] = []
     for cause, original in zip(causes, originals, strict=True):
-        mechanism = cause.mechanism
+        mechanism = cause.by_words
         if mechanism is None:
             accounts.append({})
             continue

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
-from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import AbstractContextManager, closing, suppress
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from sfumato.accounting.budget.payment import Hold, content_digest
 from sfumato.core.checks import MOST_WORKERS, at_least
 from sfumato.core.errors import (
     BadInput,
@@ -28,15 +29,15 @@ from sfumato.core.progress import progress
 from sfumato.files.chunks import Chunk
 from sfumato.files.output import is_stdout, is_stream, open_stream, open_to_write
 from sfumato.files.source import LineNumber, Source
-from sfumato.mechanisms.levels import Levels
-from sfumato.releases.columns import Columns, looking
+from sfumato.releases.authors import WITHHELD, Till, till_for
+from sfumato.releases.drawn import Drawn, Part, draw_chunk, finish_chunk
 from sfumato.releases.input import Input
 from sfumato.releases.parts import Parts
-from sfumato.releases.payment import Hold, Payment, content_digest
-from sfumato.releases.places import Places
+from sfumato.releases.payment import Payment
 from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.refusals import refuse_job, refuse_private_support
-from sfumato.releases.sidefile import replaces_words, side_file, spell_side_file
+from sfumato.releases.sidefile import spell_side_file
+from sfumato.releases.summary import job_settings, public_code, shares_of, summarize
 from sfumato.releases.tally import Tally
 from sfumato.releases.vault import SealedParts, Vault, refuse_irreversible
 from sfumato.releases.workers import Shared, in_order
@@ -93,14 +94,13 @@ class Job:
         return self.target.with_name(self.target.name + ".guarantee.json")
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One privatized chunk."""
+@dataclass(frozen=True)
+class _Work:
+    """A job, who does it, and where authors pay."""
 
-    index: int
-    content: bytes
-    tally: Tally
-    behind: bytes | None = field(default=None, repr=False)  # what its pseudonyms stand for
+    job: Job
+    privatizer: Privatizer
+    till: Till | None
 
 
 def run_job(job: Job, privatizer: Privatizer) -> dict[str, Any]:
@@ -129,12 +129,22 @@ def run_job(job: Job, privatizer: Privatizer) -> dict[str, Any]:
 
 def _hold(job: Job, privatizer: Privatizer, run: str | None = None) -> Hold | None:
     """Whoever pays for a run pays before anything is drawn."""
-    if job.payment is None:
+    if job.payment is None or job.payment.author_field is not None:
         return None
-    work: dict[str, Any] = {"settings": _settings(job, privatizer)}
+    work: dict[str, Any] = {"settings": job_settings(job, privatizer)}
     if run is not None and job.source.path is not None:
         work |= {"input": content_digest(job.source.path), "output": str(job.target.resolve())}
-    return job.payment.hold(privatizer, work, run)
+    return job.payment.hold(privatizer, job.source, work, run)
+
+
+def _till(
+    job: Job, privatizer: Privatizer, run: str | None = None
+) -> AbstractContextManager[Till | None]:
+    """Where authors pay for their lines, if it is they who pay."""
+    work: dict[str, Any] = {"settings": job_settings(job, privatizer)}
+    if run is not None:
+        work |= {"output": str(job.target.resolve())}
+    return till_for(job.payment, privatizer, job.source.layout, work, run)
 
 
 def _settle(held: Hold | None) -> None:
@@ -146,17 +156,18 @@ def _stream(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     tally, input_ = Tally(), Input.of(job.source)
     held = _hold(job, privatizer)
     with (
+        _till(job, privatizer) as till,
         open_stream(job.target) as output,
         input_.opened() as (chunks, place),
-        closing(_privatize(job, privatizer, enumerate(chunks), place)) as finished,
+        closing(_privatize(job, privatizer, enumerate(chunks), place, till)) as finished,
     ):
         for part in finished:
             output.write(part.content)
             tally.add(part.tally)
     _settle(held)
-    summary = _summary(job, privatizer, tally, input_)
+    summary = summarize(job, privatizer, tally, input_, till)
     _write_side(job, summary)
-    return summary | _shares(tally)
+    return summary | shares_of(tally)
 
 
 def _follow(job: Job, privatizer: Privatizer) -> dict[str, Any]:
@@ -168,20 +179,22 @@ def _follow(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     _warm_up(shared)
     held = _hold(job, privatizer)
     with (
+        _till(job, privatizer) as till,
         suppress(KeyboardInterrupt),  # that is how it ends: whoever writes may never stop
         open_stream(job.target) as output,
         input_.opened() as (chunks, _),
     ):
         for item in enumerate(chunks):
-            part = _privatize_chunk(shared, item)
+            drawn = draw_chunk(shared, item)
+            part = finish_chunk(shared, drawn if till is None else till.pay(drawn))
             # Counted before it is written: of a line that was cut off nothing may be missing.
             tally.add(part.tally)
             output.write(part.content)
             output.flush()
     _settle(held)
-    summary = _summary(job, privatizer, tally, input_)
+    summary = summarize(job, privatizer, tally, input_, till)
     _write_side(job, summary)
-    return summary | _shares(tally)
+    return summary | shares_of(tally)
 
 
 def _warm_up(shared: Shared) -> None:
@@ -195,8 +208,10 @@ def _warm_up(shared: Shared) -> None:
 
 def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     parts, input_ = Parts.beside(job.target), Input.of(job.source)
-    claims = _settings(job, privatizer) | {"input": input_.kept, "version": version("sfumato")}
+    claims = job_settings(job, privatizer) | {"input": input_.kept, "version": version("sfumato")}
     claims["vault"] = job.vault is not None
+    # Whoever goes on without paying, or by another rule, is not going on with the same run.
+    claims["payment"] = None if job.payment is None else job.payment.rule
     # Without an identity the parts are of no use later, and are removed when the run stops.
     identity = privatizer.identity.spelled if privatizer.identity is not None else ""
     with parts.opened(claims, {"policy or settings": identity}, afresh=not job.resume):
@@ -208,7 +223,8 @@ def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
             held = _hold(job, privatizer, parts.code)
             if job.vault is not None:
                 sealed = SealedParts.begun(job.vault, parts.folder, overwrite=job.overwrite)
-            tally, count = _finish_parts(job, privatizer, parts, input_, sealed)
+            with _till(job, privatizer, parts.code) as till:
+                tally, count = _finish_parts(_Work(job, privatizer, till), parts, input_, sealed)
         except (BadInput, InputChanged):
             # The input has to be mended, and then these parts belong to another input; or it was
             # changed in between, and nobody knows which of the two they belong to.
@@ -218,42 +234,11 @@ def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
             if parts.count() == 0 or not privatizer.resumable:
                 parts.remove()
             raise
-        summary = _summary(job, privatizer, tally, input_)
+        summary = summarize(job, privatizer, tally, input_, till)
         _put_together(job, parts, count, summary, sealed)
         _settle(held)
         _put_in_place(job, parts)
-    return summary | _shares(tally)
-
-
-def _shares(tally: Tally) -> dict[str, Any]:
-    """For the eyes of whoever runs it: a side file has them only where the policy is public."""
-    return {"shares": {name: one.share for name, one in tally.columns.undecided.items()}}
-
-
-def _settings(job: Job, privatizer: Privatizer) -> dict[str, Any]:
-    undone = {} if job.vault is None else {"vault": True}
-    return privatizer.public_settings() | job.source.settings() | undone
-
-
-def _public_code(privatizer: Privatizer) -> str | None:
-    """What a side file may tell of the identity: nothing if any of it is private."""
-    return None if privatizer.identity is None else privatizer.identity.public_code
-
-
-def _summary(job: Job, privatizer: Privatizer, tally: Tally, input_: Input) -> dict[str, Any]:
-    source = job.source
-    summary = side_file(
-        privatizer,
-        tally,
-        has_fields=source.format.has_fields,
-        layout=source.layout,
-        reversible=job.vault is not None,
-    )
-    return summary | {
-        "settings": _settings(job, privatizer),
-        "identity": _public_code(privatizer),
-        "input": input_.mark(),
-    }
+    return summary | shares_of(tally)
 
 
 def _refuse_resuming(privatizer: Privatizer) -> None:
@@ -282,13 +267,13 @@ def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         summary = read_object(job.side, "a side file") if job.side else {}
     except SfumatoError:
         summary = {}
-    code = _public_code(privatizer)
+    code = public_code(privatizer)
     if code is None:
         raise CannotResume(
             f"{job.target} is finished, and whether with the same pattern, word list, vectors, "
             "key or seed cannot be told; `overwrite=True` starts again"
         )
-    if (summary.get("settings"), summary.get("identity")) != (_settings(job, privatizer), code):
+    if (summary.get("settings"), summary.get("identity")) != (job_settings(job, privatizer), code):
         raise CannotResume(
             f"{job.target} is finished, but with other settings; `overwrite=True` starts again"
         )
@@ -300,11 +285,12 @@ def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
 
 
 def _finish_parts(
-    job: Job, privatizer: Privatizer, parts: Parts, input_: Input, sealed: SealedParts | None
+    work: _Work, parts: Parts, input_: Input, sealed: SealedParts | None
 ) -> tuple[Tally, int]:
     """Privatize every chunk whose part is not there yet; count the words and the parts."""
-    tally = Tally()
+    tally, till = Tally(), work.till
     count = 0
+    under_way: dict[int, Chunk] = {}
 
     def missing(chunks: Iterator[Chunk]) -> Iterator[tuple[int, Chunk]]:
         nonlocal count
@@ -312,65 +298,69 @@ def _finish_parts(
             count = index + 1
             finished = parts.finished(index)
             if finished is None:
+                if till is not None:
+                    under_way[index] = chunk
                 yield index, chunk
             else:
                 _refuse_other_chunk(chunk, finished)
+                if till is not None:  # it may have been killed just before
+                    till.settle(index, chunk)
                 if sealed is not None:
                     sealed.kept(index)
                 tally.add(finished)
 
     with (
         input_.opened() as (chunks, place),
-        closing(_privatize(job, privatizer, missing(chunks), place)) as finished,
+        closing(_privatize(work.job, work.privatizer, missing(chunks), place, till)) as finished,
     ):
         for part in finished:
             if sealed is not None:  # first, so that no pseudonym is there without it
                 sealed.keep(part.index, part.behind or b"")
             parts.finish(part.index, part.content, part.tally)
+            if till is not None:
+                till.settle(part.index, under_way.pop(part.index))
             tally.add(part.tally)
     return tally, count
 
 
 def _refuse_other_chunk(chunk: Chunk, finished: Tally) -> None:
     """A chunk of as many documents and words as its part came of is taken for the same."""
+    withheld = finished.by_payment[WITHHELD]
     words = sum(len(Words.of(one.text)) for one in chunk.documents()) if finished.words else 0
-    if (len(chunk.texts_per_record()), words) != (finished.documents, finished.words):
+    found = finished.documents + withheld, words if withheld else finished.words
+    if (len(chunk.texts_per_record()), words) != found:
         raise CannotResume(
             "cannot resume: input changed since the run began; `overwrite=True` starts again"
         )
 
 
 def _privatize(
-    job: Job, privatizer: Privatizer, chunks: Iterator[tuple[int, Chunk]], place: LineNumber
+    job: Job,
+    privatizer: Privatizer,
+    chunks: Iterator[tuple[int, Chunk]],
+    place: LineNumber,
+    till: Till | None = None,
 ) -> Generator[Part]:
     # Closed when the work is interrupted, not some time later: then no worker is left.
     shared = Shared.of(privatizer, reversible=job.vault is not None)
     working = closing(in_order(_privatize_chunk, shared, chunks, job.workers))
+    if till is not None:
+        working = closing(_paid(in_order(draw_chunk, shared, chunks, job.workers), shared, till))
     with progress("privatizing", job.source.size) as advance, working as finished:
         for part in finished:
             yield part
             advance(place())
 
 
+def _paid(drawn: Generator[Drawn], shared: Shared, till: Till) -> Generator[Part]:
+    """Authors pay here, one chunk after the other, and not in the workers that draw."""
+    with closing(drawn):
+        for one in drawn:
+            yield finish_chunk(shared, till.pay(one))
+
+
 def _privatize_chunk(shared: Shared, item: tuple[int, Chunk]) -> Part:
-    index, chunk = item
-    # A stream of noise for each chunk: with a seed, the same whoever does the work and whenever.
-    randomness = shared.privatizer.randomness.stream(index)
-    selective = shared.selective
-    if isinstance(selective, Levels):
-        results = selective.privatize(chunk.documents(), randomness)
-    else:
-        together = chunk.texts_per_record()
-        results = selective.privatize(chunk.documents(), randomness, together)
-    # A record is a document, however many texts it has: what it costs is the sum over all of them.
-    tally = Tally.of(results, chunk.texts_per_record())
-    tally.columns = Columns.of(chunk.left(), chunk.dropped(), looking(selective))
-    if not replaces_words(shared.privatizer):
-        # Parts stay on disk when a run is killed: how many words a mask hides must not be there.
-        tally = tally.of_places()
-    edited = [one.edited for one in results]
-    behind = Places.of(chunk.documents(), edited).spelled() if shared.reversible else None
-    return Part(index, chunk.rewritten(edited), tally, behind)
+    return finish_chunk(shared, draw_chunk(shared, item))
 
 
 def _put_together(

@@ -136,7 +136,12 @@ def preview_job(job: Job, privatizer: Privatizer, examples: int = EXAMPLES) -> P
     if rewrites_documents(privatizer):
         counts["rewritten_documents"] = count["documents"]
     tally = Tally(documents=count["documents"], places=sum(types.values()), types=types)
-    guarantee = final_guarantee(privatizer, tally, has_fields=job.source.format.has_fields)
+    guarantee = final_guarantee(
+        privatizer,
+        tally,
+        has_fields=job.source.format.has_fields,
+        whole_file=job.source.layout.whole_file,
+    )
     settings = privatizer.public_settings() | job.source.settings()
     layout = job.source.layout
     missed = missed_names(layout, columns) if job.source.format.has_fields else []

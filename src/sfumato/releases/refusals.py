@@ -11,6 +11,7 @@ from sfumato.files.output import is_stream
 from sfumato.mechanisms.mechanism import ReadsPublicText
 from sfumato.mechanisms.selective import Selective
 from sfumato.releases.parts import Parts
+from sfumato.releases.payment import WITHHOLD
 
 if TYPE_CHECKING:
     from sfumato.files.source import Source
@@ -30,6 +31,7 @@ def refuse_job(job: Job) -> None:
         raise StorageFailed("Parquet cannot be written to a pipe; name an output file")
     if job.live:
         _refuse_live(job)
+    _refuse_authors(job)
     if source.path is not None and not source.path.exists():
         raise StorageFailed(f"cannot read {source.path}: no such file")
     if source.path is not None and target.exists() and target.samefile(source.path):
@@ -69,6 +71,24 @@ def _refuse_live(job: Job) -> None:
         raise InvalidArgument("`follow=True` goes line by line: leave out `workers=...`")
     if job.source.layout.whole_file:
         raise InvalidArgument("`follow=True` goes line by line: leave out `whole_file=True`")
+
+
+def _refuse_authors(job: Job) -> None:
+    """Every line must be able to name its author, and to be left out."""
+    if job.payment is None or job.payment.author_field is None:
+        return
+    kind = job.source.format
+    if not kind.has_fields:
+        raise InvalidArgument(
+            f"{kind.name} has no fields, so no line names its author; convert it to jsonl or csv, "
+            "or charge all of it to one account: `account='text:ID'`"
+        )
+    if job.source.layout.author_field != job.payment.author_field:
+        raise InvalidArgument("the field that names who pays must be read: `author_field=FIELD`")
+    if job.payment.when_spent == WITHHOLD and not kind.live:
+        raise InvalidArgument(
+            f"rows of {kind.name} cannot be left out one by one: `when_spent='mask'` masks them"
+        )
 
 
 def _refuse_side(job: Job) -> None:

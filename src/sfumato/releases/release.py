@@ -85,8 +85,13 @@ class Release:
         because nothing was there, no statement is shown.
         """
         if self.is_empty:
-            return [self._counted, *self.warnings]
-        found = [self._counted, *self.guarantee.summary(), f"Exactly: {self.guarantee.sentence()}"]
+            return [self._counted, *self._paid, *self.warnings]
+        found = [
+            self._counted,
+            *self._paid,
+            *self.guarantee.summary(),
+            f"Exactly: {self.guarantee.sentence()}",
+        ]
         return [*found, *self.warnings]
 
     @property
@@ -107,6 +112,21 @@ class Release:
             counted = f"{self.privatized:,} rewritten"
         documents = self.counts["documents"]
         return f"{documents:,} document{'s' * (documents != 1)}, {counted}"
+
+    @property
+    def _paid(self) -> list[str]:
+        """How many records their authors paid for, and what became of the others."""
+        told = self.summary.get("budget")
+        if told is None:
+            return []
+        records = told["records"]
+        how = "withheld" if told["when_spent"] == "withhold" else "masked"
+        paid = records["paid"]
+        said = (
+            f"{paid:,} record{'s' * (paid != 1)} paid for by their authors, {records[how]:,} {how}"
+        )
+        nobody = records["without_author"]
+        return [f"{said}, {nobody:,} of them without an author" if nobody else said]
 
     @property
     def undecided(self) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
@@ -12,7 +13,6 @@ from sfumato.files.paths import WHOLE
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.guarantees.wording import per_document, per_word
 from sfumato.mechanisms.levels import Levels
-from sfumato.mechanisms.pseudonym import VAULT_LEAK
 from sfumato.mechanisms.selective import Selective
 from sfumato.policies.identity import identity_of
 from sfumato.releases.columns import Columns, looking
@@ -24,6 +24,7 @@ SCHEMA = 1
 OTHER_FIELDS_LEAK = "every other field of a record, and what the file says about itself"
 # What a document is. The privatized columns of one row share its draws, two rows never do.
 RECORD, LINE = "record of the file, all its privatized fields together", "line of the file"
+FILE = "file as a whole"
 UNDECIDED_LEAK = "columns that nobody has decided about, and that were left as they were"
 
 
@@ -33,12 +34,12 @@ def side_file(
     *,
     has_fields: bool,
     layout: Layout | None = None,
-    reversible: bool = False,
+    leaks: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """The content of ``OUT.guarantee.json``; ``reversible`` output has a vault."""
-    guarantee = final_guarantee(privatizer, tally, has_fields=has_fields)
-    if reversible:
-        guarantee = guarantee.leaking(VAULT_LEAK)
+    """The content of ``OUT.guarantee.json``; ``leaks`` are those of how the job was done."""
+    whole_file = layout is not None and layout.whole_file
+    stated = final_guarantee(privatizer, tally, has_fields=has_fields, whole_file=whole_file)
+    guarantee = stated.leaking(*leaks)
     missed = [] if layout is None else missed_names(layout, tally.columns)
     if tally.columns.undecided or missed:
         guarantee = replace(guarantee.leaking(UNDECIDED_LEAK), for_release=False)
@@ -75,9 +76,18 @@ def rewrites_documents(privatizer: Privatizer) -> bool:
     return isinstance(selective, Selective) and selective.rewrites
 
 
-def final_guarantee(privatizer: Privatizer, tally: Tally, *, has_fields: bool) -> Guarantee:
+def document_of(*, has_fields: bool, whole_file: bool) -> str:
+    """What one document of a file is, for a guarantee that speaks of documents."""
+    if has_fields:
+        return RECORD
+    return FILE if whole_file else LINE
+
+
+def final_guarantee(
+    privatizer: Privatizer, tally: Tally, *, has_fields: bool, whole_file: bool = False
+) -> Guarantee:
     """The guarantee of a finished file."""
-    record = RECORD if has_fields else LINE
+    record = document_of(has_fields=has_fields, whole_file=whole_file)
     guarantee = state(privatizer.selective, tally).of_documents(record)
     if has_fields:
         guarantee = telling_missing(guarantee, privatizer.selective).leaking(OTHER_FIELDS_LEAK)

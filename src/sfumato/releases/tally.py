@@ -21,7 +21,12 @@ from sfumato.releases.columns import Columns
 
 @dataclass
 class Tally:
-    """Documents and words so far; ``per_document`` maps a number of words to documents."""
+    """Documents and words so far; ``per_document`` maps a number of words to documents.
+
+    ``by_payment`` counts records by what became of them where their authors pay; those that were
+    withheld are counted there and nowhere else. ``drawn`` counts documents by what was replaced in
+    them under each part of the guarantee, while they are in memory; no file holds it.
+    """
 
     documents: int = 0
     words: int = 0
@@ -30,6 +35,8 @@ class Tally:
     places: int = 0
     types: Counter[str] = field(default_factory=Counter)
     columns: Columns = field(default_factory=Columns)
+    by_payment: Counter[str] = field(default_factory=Counter)
+    drawn: Counter[tuple[int, ...]] = field(default_factory=Counter, compare=False)
 
     @classmethod
     def of(cls, privatized: Iterable[Privatized], together: Iterable[int] | None = None) -> Tally:
@@ -50,6 +57,7 @@ class Tally:
             tally.places += sum(one.places for one in group)
             for one in group:
                 tally.types.update(one.types)
+            tally.drawn[_together([one.drawn for one in group])] += 1
         return tally
 
     def add(self, other: Tally) -> None:
@@ -61,6 +69,8 @@ class Tally:
         self.places += other.places
         self.types.update(other.types)
         self.columns.add(other.columns)
+        self.by_payment.update(other.by_payment)
+        self.drawn.update(other.drawn)
 
     def of_places(self) -> Tally:
         """What may be written where whole stretches are replaced: nothing about words."""
@@ -70,6 +80,7 @@ class Tally:
             places=self.places,
             types=self.types,
             columns=self.columns,
+            by_payment=self.by_payment,
         )
 
     @property
@@ -102,7 +113,7 @@ class Tally:
             "types": dict(sorted(self.types.items())),
             "per_document": {str(words): n for words, n in sorted(self.per_document.items())},
             "columns": self.columns.as_dict(),
-        }
+        } | ({"by_payment": dict(sorted(self.by_payment.items()))} if self.by_payment else {})
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Tally:
@@ -110,11 +121,25 @@ class Tally:
         per_document = {int(words): n for words, n in values["per_document"].items()}
         counts = [values[name] for name in ("documents", "words", "uncovered", "places")]
         types = {str(label): n for label, n in values["types"].items()}
-        numbers = (*counts, *per_document, *per_document.values(), *types.values())
+        by_payment = {str(what): n for what, n in values.get("by_payment", {}).items()}
+        numbers = (
+            *counts, *per_document, *per_document.values(), *types.values(), *by_payment.values(),
+        )  # fmt: skip
         if any(type(n) is not int or n < 0 for n in numbers):
             raise ValueError("a count must be a whole number, 0 or more")
         documents, words, uncovered, places = counts
         columns = Columns.from_dict(values["columns"])
         return cls(
-            documents, words, uncovered, Counter(per_document), places, Counter(types), columns
+            documents,
+            words,
+            uncovered,
+            Counter(per_document),
+            places,
+            Counter(types),
+            columns,
+            Counter(by_payment),
         )
+
+
+def _together(each: list[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(sum(counts) for counts in zip(*each, strict=True))

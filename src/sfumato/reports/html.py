@@ -92,7 +92,7 @@ class _Writer:
             for place, figure in enumerate(self.page.figures, start=1)
             if figure.chart is not None
         }
-        scripts = [_asset("report.js")]
+        scripts = [read_asset("report.js")]
         if charts:
             scripts.insert(0, _bundle())
         body = self._body(charts, scripts)
@@ -110,7 +110,7 @@ class _Writer:
             tag("meta", {"name": "referrer", "content": "no-referrer"}),
             tag("meta", {"name": "color-scheme", "content": "light dark"}),
             tag("title", {}, self.page.title),
-            tag("style", {}, Html(_asset("report.css") + _color_rules())),
+            tag("style", {}, Html(read_asset("report.css") + _color_rules())),
         )
 
     def _body(self, charts: Mapping[str, Any], scripts: Sequence[str]) -> Html:
@@ -383,7 +383,8 @@ def _digest(script: str) -> str:
 
 
 @cache
-def _asset(name: str) -> str:
+def read_asset(name: str) -> str:
+    """A file that goes into pages: a style or a script."""
     return (files("sfumato.reports") / "assets" / name).read_text("utf-8")
 
 

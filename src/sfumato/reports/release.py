@@ -76,7 +76,7 @@ def release_page(path: Path, showing: Showing) -> Page:
     scores = read_scores(showing.scores)
     counted = _by_type(content, found)
     return Page(
-        kind="Report on a privatized text",
+        kind="Report on noisy vectors" if _of_vectors(settings) else "Report on a privatized text",
         title=path.name,
         lead=_lead(settings, _counts(content)),
         notices=notices,
@@ -165,10 +165,16 @@ def _lead(settings: Mapping[str, Any], counts: Mapping[str, Any]) -> str:
     said = "" if documents is None else f"{number(int(documents))} documents, "
     level = as_number(settings.get("epsilon"))
     at = "" if level is None else f" at ε = {epsilon_of(level)}"
+    if _of_vectors(settings):
+        return f"{said}as vectors by {settings.get('encoder')}, with noise{at}."
     return (
         f"{said}privatized by the mechanism {settings.get('mechanism')}{at}, "
         f"applied to what the policy {settings.get('policy')} finds."
     )
+
+
+def _of_vectors(settings: Mapping[str, Any]) -> bool:
+    return "representation" in settings
 
 
 def _statements(content: Mapping[str, Any]) -> list[tuple[str, CellValue]]:

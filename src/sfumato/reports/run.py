@@ -196,7 +196,12 @@ def _useful(measured: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _whole_plan(content: Mapping[str, Any]) -> object:
-    """The plan, if all that was released is in it; a private tokenizer is not."""
+    """The plan, if all that was released is in it; a private tokenizer is not.
+
+    For the best model of a search it is the plan of the search: that of one trial says too little.
+    """
+    if content.get("search"):
+        return content["search"]
     return None if content.get("parts") else content.get("plan")
 
 
@@ -209,11 +214,23 @@ def _beside(content: Mapping[str, Any]) -> list[tuple[str, CellValue]]:
     if content.get("parts"):
         with suppress(KeyError, TypeError, ValueError):  # a damaged file
             lines.append(("tokenizer and model", say_parts(content["parts"])))
+    if content.get("search"):
+        with suppress(KeyError, TypeError, ValueError):  # a damaged file
+            lines.append(("a search", _search_line(content["search"])))
     paper = content.get("as_in_the_paper")
     if isinstance(paper, dict):
         lines.append(("ε as the paper counts it", epsilon_of(as_number(paper.get("epsilon")))))
         lines.append(("is that proven?", str(paper.get("why") or paper.get("proven"))))
     return lines
+
+
+def _search_line(search: Mapping[str, Any]) -> str:
+    trials, space = search["trials"], search["space"]
+    tried = "; ".join(f"{name} from {law}" for name, law in space.items())
+    return (
+        f"the best of {trials['mean']:g} trials on average ({trials['law']}), all of them charged; "
+        f"each drew {tried}"
+    )
 
 
 def _covered(settings: Mapping[str, Any]) -> Section:
@@ -256,7 +273,7 @@ def _made(
 ) -> Section:
     versions = config.get("versions")
     plan = content.get("plan")
-    others = {key: one for key, one in settings.items() if key != "plan"}
+    others = {key: one for key, one in settings.items() if key not in ("plan", "search")}
     if isinstance(others.get("corpus"), dict):
         # Which file it was is for going on with a run, not for people.
         others["corpus"] = {key: one for key, one in others["corpus"].items() if key != "input"}

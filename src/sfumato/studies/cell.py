@@ -31,11 +31,14 @@ from sfumato.studies.spec import CorpusSettings, StudySpec
 
 # The setting of a cell that identifies the file of a component of the study's own.
 CODE = "code"
+# The setting of a cell that is a release: it draws from the system, and an account pays for it.
+CHARGED = "charged"
 # Raised when the same settings give another result than before.
 SCHEMA = 3
-CORPUS, RELEASE, RUN, ATTACK, MEASURE, AUDIT = (
+CORPUS, RELEASE, VECTORS, RUN, ATTACK, MEASURE, AUDIT = (
     "corpus",
     "release",
+    "vectors",
     "run",
     "attack",
     "measure",
@@ -105,7 +108,7 @@ class Cell:
         }
 
 
-_DOING = {RELEASE: "privatizing", RUN: "training", AUDIT: "auditing"}
+_DOING = {RELEASE: "privatizing", VECTORS: "embedding", RUN: "training", AUDIT: "auditing"}
 
 
 def file_identity(study: StudySpec, written: str, purpose: str = READS) -> dict[str, Any]:

@@ -3,13 +3,14 @@
 Everything is computed on each corpus, and nothing on two corpora together.
 
 A text method makes a privatized text and, if the study has a model, a training run on that text. A
-training method makes a training run on the originals. Attacks and measures follow on each text and
-each model. The two anchors, between which every method lies, come first. A cell that two methods
-share is listed twice and computed once.
+training method makes a training run on the originals. A vector method makes noisy vectors. Attacks
+and measures follow on each text, on all vectors and on each model. The two anchors, between which
+every method lies, come first. A cell that two methods share is listed twice and computed once.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +19,8 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.core.settings import configure
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies import cell as cells
-from sfumato.studies.cell import Cell, code_identity, corpus_settings, find_named_files
-from sfumato.studies.measures.measure import MODEL, TEXT
+from sfumato.studies.cell import CHARGED, Cell, code_identity, corpus_settings, find_named_files
+from sfumato.studies.measures.measure import MECHANISM, MODEL, TEXT, VECTORS
 from sfumato.studies.points import MOST_POINTS, GridPoint, points_of
 from sfumato.studies.resolve import (
     LINKED,
@@ -33,6 +34,12 @@ from sfumato.studies.resolve import (
     training_settings,
 )
 from sfumato.studies.spec import StudySpec
+from sfumato.studies.vectors import (
+    REPRESENTATION,
+    VECTOR_ANCHORS,
+    vector_anchor_settings,
+    vector_settings,
+)
 from sfumato.training.methods.plain import Plain
 from sfumato.training.settings import Training
 
@@ -68,7 +75,7 @@ class _Builder:
         self.study = study
         self.called = called
         self.corpus = Cell(kind=cells.CORPUS, corpus=called, settings=corpus_settings(study))
-        self.points = [(point, _is_text(point)) for point in points]
+        self.points = [(point, _sort(point)) for point in points]
         _refuse_two_in_one_place(study, points)
         self.attacks = {
             name: (configure(study.component("attacks", name), settings), dict(settings))
@@ -81,9 +88,11 @@ class _Builder:
         for name in study.policies:
             resolve_policy(study, {"policy": name})
         # Methods are checked before the anchors, which take settings from them.
-        for point, is_text in self.points:
-            if is_text:
+        for point, sort in self.points:
+            if sort == TEXT:
                 text_settings(study, point.settings, point.method)
+            if sort == VECTORS:
+                vector_settings(study, point.settings, point.method)
 
     def all(self) -> Iterator[Cell]:
         yield self.corpus
@@ -93,12 +102,23 @@ class _Builder:
         for seed in (*self.study.seeds, *extra):
             if self.study.anchors:
                 yield from self._anchors(seed)
-            for point, is_text in self.points:
+            make = {TEXT: self._text, VECTORS: self._vectors, MODEL: self._trained}
+            for point, sort in self.points:
                 if seed in (self.study.seeds if point.seeds is None else point.seeds):
-                    yield from self._text(point, seed) if is_text else self._trained(point, seed)
+                    yield from make[sort](point, seed)
+
+    def _vectors(self, point: GridPoint, seed: int) -> Iterator[Cell]:
+        settings = vector_settings(self.study, point.settings, point.method)
+        if self.study.charged:
+            settings |= {CHARGED: True}
+        made = self._cell(cells.VECTORS, point, seed, settings=settings, inputs=(self.corpus,))
+        yield made
+        yield from self._looks(made, VECTORS)
 
     def _text(self, point: GridPoint, seed: int) -> Iterator[Cell]:
         settings = text_settings(self.study, point.settings, point.method)
+        if self.study.charged:
+            settings |= {CHARGED: True}
         release = self._cell(cells.RELEASE, point, seed, settings=settings, inputs=(self.corpus,))
         yield release
         yield from self._looks(release, "text")
@@ -116,6 +136,8 @@ class _Builder:
         self, point: GridPoint, seed: int, training: dict[str, Any], text: Cell
     ) -> Iterator[Cell]:
         settings = _run_settings(self.study, training, point.method)
+        if self.study.charged and _has_noise(self.study, settings["training"]):
+            settings |= {CHARGED: True}
         inputs = (self.corpus,) if text is self.corpus else (self.corpus, text)
         run = self._cell(cells.RUN, point, seed, settings=settings, inputs=inputs)
         yield run
@@ -131,7 +153,7 @@ class _Builder:
         )
         groups = {"groups": self.study.groups} if self.study.groups else {}
         for name, (measure, given) in self.measures.items():
-            if (measure.of == MODEL) == (what == MODEL):
+            if (TEXT if measure.of == MECHANISM else measure.of) == what:
                 yield self._cell(
                     cells.MEASURE,
                     point,
@@ -166,11 +188,8 @@ class _Builder:
         """A text without noise and one of noise only; a model trained on the originals and one that
         was never trained.
         """
-        looked_at = any(attack.target == TEXT for attack, _ in self.attacks.values()) or any(
-            measure.of == TEXT for measure, _ in self.measures.values()
-        )
-        own = anchor_settings(point for point, is_text in self.points if is_text)
-        if own is not None and looked_at:
+        own = anchor_settings(point for point, sort in self.points if sort == TEXT)
+        if own is not None and self._looked_at(TEXT):
             for name, chosen in TEXT_ANCHORS.items():
                 point = GridPoint(method=name, parameter=None, level=None, settings={})
                 settings = text_settings(self.study, own | chosen, name)
@@ -182,6 +201,7 @@ class _Builder:
                 )
                 yield release
                 yield from self._looks(release, "text")
+        yield from self._vector_anchors(seed)
         if self.study.model is not None:
             for name, training in ((NO_PRIVACY, {"training": Plain.name}), (RANDOM_OUTPUT, None)):
                 point = GridPoint(method=name, parameter=None, level=None, settings={})
@@ -189,6 +209,24 @@ class _Builder:
                 run = self._cell(cells.RUN, point, seed, settings=settings, inputs=(self.corpus,))
                 yield run
                 yield from self._looks(run, "model")
+
+    def _looked_at(self, what: str) -> bool:
+        return any(attack.target == what for attack, _ in self.attacks.values()) or any(
+            measure.of == what for measure, _ in self.measures.values()
+        )
+
+    def _vector_anchors(self, seed: int) -> Iterator[Cell]:
+        own = vector_anchor_settings(point for point, sort in self.points if sort == VECTORS)
+        if own is None or not self._looked_at(VECTORS):
+            return
+        for name, chosen in VECTOR_ANCHORS.items():
+            if name == NO_PRIVACY and not self.study.corpus.copied:
+                continue  # without noise the vectors show a private text, which is never copied
+            point = GridPoint(method=name, parameter=None, level=None, settings={})
+            settings = vector_settings(self.study, own | chosen, name)
+            made = self._cell(cells.VECTORS, point, seed, settings=settings, inputs=(self.corpus,))
+            yield made
+            yield from self._looks(made, VECTORS)
 
     def _cell(
         self,
@@ -211,6 +249,15 @@ class _Builder:
             settings=settings,
             inputs=inputs,
         )
+
+
+def _has_noise(study: StudySpec, training: Mapping[str, Any] | None) -> bool:
+    """Whether a training run is a release with a level of its own."""
+    if training is None:
+        return False
+    named = {"method": study.component_name(training["method"])}
+    chosen = Training.of(dict(training) | named)
+    return chosen.built_method().adds_noise and chosen.epsilon != math.inf
 
 
 def _refuse_too_many(study: StudySpec, found: list[GridPoint]) -> None:
@@ -236,6 +283,18 @@ def _refuse_two_in_one_place(study: StudySpec, found: list[GridPoint]) -> None:
             places.add(place)
 
 
+def _sort(point: GridPoint) -> str:
+    """What a method makes: a text, vectors, or a model."""
+    if REPRESENTATION in point.settings:
+        if "mechanism" in point.settings or "training" in point.settings:
+            raise InvalidArgument(
+                f"{point.method} names a representation, which makes vectors: it has no mechanism "
+                "and no training"
+            )
+        return VECTORS
+    return TEXT if _is_text(point) else MODEL
+
+
 def _is_text(point: GridPoint) -> bool:
     given = point.settings.get("training", "")
     if not isinstance(given, str | Mapping):
@@ -244,7 +303,8 @@ def _is_text(point: GridPoint) -> bool:
         if "mechanism" in point.settings:
             return True  # ``training`` names the method that trains on the privatized text
         raise InvalidArgument(
-            f"{point.method} needs a mechanism, which privatizes text, or training = METHOD"
+            f"{point.method} needs a mechanism, which privatizes text, a representation, which "
+            "makes vectors, or training = METHOD"
         )
     return "mechanism" in point.settings
 

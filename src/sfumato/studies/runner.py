@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -27,10 +27,12 @@ from sfumato.core.errors import OutputExists, StorageFailed
 from sfumato.core.files import write_whole
 from sfumato.core.json import write_number
 from sfumato.core.settings import WRITES
+from sfumato.releases.payment import Payment
 from sfumato.studies.doors import CodeNotAllowed, Passage
 from sfumato.studies.folder import DONE, FAILED, SCHEMA, StudyFolder, collect
 from sfumato.studies.grid import Grid, list_cells
 from sfumato.studies.locks import hold_lock
+from sfumato.studies.payment import require_all
 from sfumato.studies.points import points
 from sfumato.studies.spec import GENERATED, WIKITEXT, CorpusSettings, StudySpec
 from sfumato.studies.worker import Work, forget_failures, work_on
@@ -127,7 +129,7 @@ WatchWork = Callable[[Work], None]
 """Called now and then to look at the progress of a study."""
 
 
-def run_study(
+def run_study(  # noqa: PLR0913  # two are needed, the others have defaults
     study: StudySpec,
     output: Path,
     *,
@@ -135,11 +137,17 @@ def run_study(
     resume: bool = False,
     command: Sequence[str] = (),
     watch: WatchWork | None = None,
+    payment: Payment | None = None,
 ) -> StudyOutcome:
-    """Compute the missing cells of a study in worker processes (0: in this process)."""
+    """Compute the missing cells of a study in worker processes (0: in this process).
+
+    With a ``payment`` what the study releases is paid for, cell by cell, if all of it fits.
+    """
     at_least("workers", workers, 0, MOST_WORKERS)
-    work = open_study(study, output, resume=resume, command=command)
+    study = replace(study, charged=payment is not None)
+    work = replace(open_study(study, output, resume=resume, command=command), payment=payment)
     forget_failures(work)
+    require_all(work)
     lost = 0
     try:
         if workers == 0:

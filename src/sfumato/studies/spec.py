@@ -180,6 +180,7 @@ class StudySpec:
     With several ``corpora`` everything is computed on each of them: ``of_corpus`` gives the study
     on one, and ``corpus`` is the first. ``others`` are texts of the same kind that no model is
     trained on, for attacks that compare with them; the ``test`` text unless they are given.
+    ``charged`` says that an account pays for what the study releases (``studies.payment``).
     """
 
     name: str
@@ -201,6 +202,7 @@ class StudySpec:
     folder: Path = Path()
     text: str = field(default="", repr=False)
     doors: Doors = field(default_factory=Doors, repr=False)
+    charged: bool = False
 
     def __post_init__(self) -> None:
         check_seeds("seeds", self.seeds)

@@ -27,6 +27,7 @@ from typing import Any
 from sfumato.core.checks import extra
 from sfumato.core.errors import InvalidArgument, SfumatoError
 from sfumato.core.progress import progress
+from sfumato.releases.payment import Payment
 from sfumato.results.row import Row
 from sfumato.studies.compare import StudyComparison, compare_studies
 from sfumato.studies.doors import Doors, Passage
@@ -121,7 +122,7 @@ class Study:
         doors = Doors(tuple(map(Path, allow_path)), listing=True)
         return passages(replace(self._asked, doors=doors), self.folder)
 
-    def run(
+    def run(  # noqa: PLR0913  # flat keywords, those of the command
         self,
         folder: str | Path | None = None,
         *,
@@ -129,6 +130,9 @@ class Study:
         resume: bool = False,
         allow_path: Sequence[str | Path] = (),
         watch: WatchWork | None = None,
+        budget: str | Path | None = None,
+        account: str | None = None,
+        budget_key: str | Path | None = None,
     ) -> Study:
         """Compute every cell that is missing, and return the study with its outcome.
 
@@ -137,7 +141,12 @@ class Study:
         finished ones. The study may use the folder of its file and ``allow_path``, and nothing
         else. ``watch`` is called now and then to look at the progress; without it a terminal shows
         a progress bar.
+
+        With a ``budget`` every private text and every model with noise is a release, drawn from the
+        system and not from the study's seeds, and charged to the ``account``, ``corpus:ID`` or
+        ``text:ID``. A study that does not fit as a whole is refused.
         """
+        payment = _payment(budget, account, budget_key)
         spec = replace(self._asked, doors=Doors(tuple(map(Path, allow_path))))
         output = self.folder if folder is None else Path(folder)
         command = [] if self._file is None else ["sfumato", "study", "run", self._file.name]
@@ -149,6 +158,7 @@ class Study:
                 resume=resume,
                 command=[*command, "--workers", str(workers)] if command else (),
                 watch=told,
+                payment=payment,
             )
         return Study(self.spec, folder=output, file=self._file, outcome=found)
 
@@ -221,6 +231,18 @@ class Study:
             f"<table><caption>Study {escape(self._called())}: {said}</caption>"
             f"<tbody>{cells}<tr><td>folder</td><td>{escape(folder)}</td></tr></tbody></table>"
         )
+
+
+def _payment(
+    budget: str | Path | None, account: str | None, key: str | Path | None
+) -> Payment | None:
+    if (budget is None) != (account is None) or (budget is None and key is not None):
+        raise InvalidArgument(
+            "a budget is charged by account: `budget=FILE` and `account='KIND:ID'`"
+        )
+    if budget is None or account is None:
+        return None
+    return Payment(str(budget), account, None if key is None else Path(key))
 
 
 @contextmanager

@@ -30,6 +30,7 @@ from typing import Any
 
 from sfumato.core.errors import SfumatoError
 from sfumato.core.files import write_whole
+from sfumato.releases.payment import Payment
 from sfumato.studies import cell as cells
 from sfumato.studies.cell import Cell
 from sfumato.studies.folder import DONE, FAILED, StudyFolder
@@ -96,6 +97,7 @@ WAIT = 0.1
 _COMPUTED_BY = {
     cells.CORPUS: "corpus.compute_corpus",
     cells.RELEASE: "target.compute_release",
+    cells.VECTORS: "vectors.compute_vectors",
     cells.RUN: "target.compute_run",
     cells.ATTACK: "assessment.compute_attack",
     cells.MEASURE: "assessment.compute_measure",
@@ -108,11 +110,16 @@ Told = Callable[[Cell, str, float], None]
 
 @dataclass(frozen=True)
 class Work:
-    """A study, its grid and its folder."""
+    """A study, its grid and its folder; ``payment`` is who pays for what it releases."""
 
     study: StudySpec
     grid: Grid
     folder: StudyFolder
+    payment: Payment | None = None
+
+    def context(self, cell: Cell) -> Context:
+        """What the computation of a cell is given."""
+        return Context(self.study.of_corpus(cell.corpus), self.folder, cell, self.payment)
 
     def state(self, cell: Cell) -> str | None:
         """``done``, ``failed``, or None if it is neither."""
@@ -130,6 +137,13 @@ def _state(content: bytes) -> str:
     except (ValueError, KeyError, TypeError, RecursionError):
         return FAILED
     return DONE if found == DONE else FAILED
+
+
+def compute_corpora(work: Work) -> None:
+    """Compute the cells of corpora alone, which release nothing."""
+    for cell in work.grid.distinct:
+        if cell.kind == cells.CORPUS and work.state(cell) is None:
+            _compute(work, cell, lambda *_: None)
 
 
 def forget_failures(work: Work) -> None:
@@ -183,7 +197,7 @@ def _compute(work: Work, cell: Cell, told: Told) -> bool:
         error: dict[str, str] | None = None
         with measure_cost() as cost:
             try:
-                found = compute(Context(work.study.of_corpus(cell.corpus), work.folder, cell))
+                found = compute(work.context(cell))
             except Exception as caught:
                 error = _say(caught)
         _write(work, cell, found, error, cost)

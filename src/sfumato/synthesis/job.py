@@ -110,9 +110,10 @@ class Synthesis(SynthesisRequest):
                 known = counts if voters is not None else {}
                 return evolution.run(first, voters, counts=known, randomness=draws, advance=advance)
 
+        held = self.pay(documents, output, plan.guarantee(), plan.costs(), randomness)
         found = chosen(units, randomness, "voting")
         alone = [] if control is None else chosen(None, randomness.stream(10), "control")
-        return write_synthetic(
+        written = write_synthetic(
             output,
             _statement(self, plan, _settings(self, plan, embedding, first.cells)),
             found,
@@ -121,6 +122,9 @@ class Synthesis(SynthesisRequest):
             control=None if control is None else (control, alone),
             overwrite=overwrite,
         )
+        if held is not None:
+            held.settle()
+        return written
 
 
 def _statement(asked: Synthesis, plan: VotingPlan, settings: dict[str, Any]) -> Statement:

@@ -30,7 +30,9 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
+from sfumato.accounting.budget.costs import Costs
 from sfumato.accounting.delta import privacy_units, resolve_delta
+from sfumato.accounting.events import SampledGaussian
 from sfumato.accounting.gaussian import gaussian_epsilon, gaussian_noise
 from sfumato.core.checks import at_least, one_of, positive
 from sfumato.core.errors import InvalidArgument
@@ -112,6 +114,12 @@ class VotingPlan:
             leaks=(_UNITS_LEAK.format(unit=self.unit),),
             uncovered=tuple(uncovered),
         )
+
+    def costs(self) -> Costs:
+        """What all rounds cost in divergences: those of one Gaussian release."""
+        stated = self.guarantee()
+        event = SampledGaussian(noise_multiplier=self.noise / self.sensitivity)
+        return Costs(unit=self.unit, neighbors=stated.neighbors, events=(event,))
 
     def noise_share(self, cells: int) -> float:
         """The part of all that is counted that is noise, with so many counts.

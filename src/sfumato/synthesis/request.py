@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from sfumato.accounting.budget.charges import Claim
+from sfumato.accounting.budget.costs import Costs
+from sfumato.accounting.budget.payment import Hold, Payment, digest_of, refuse_seed
 from sfumato.core.checks import one_of, positive
 from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Guarantee
 from sfumato.synthesis.corpus import SyntheticCorpus
 from sfumato.synthesis.plan import LABELS, UNITS
 from sfumato.text.document import Document
@@ -20,7 +24,8 @@ METHODS = (EVOLUTION, PREDICTION)
 class SynthesisRequest:
     """All that decides a synthetic corpus besides the private one; every part of it is public.
 
-    ``classes`` are the labels; none where records have none.
+    ``classes`` are the labels; none where records have none. ``payment`` says which account pays,
+    if one does.
     """
 
     epsilon: float
@@ -28,6 +33,7 @@ class SynthesisRequest:
     unit: str = "record"
     labels: str = "equal"
     classes: tuple[str, ...] = ()
+    payment: Payment | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         positive("epsilon", self.epsilon)
@@ -38,6 +44,30 @@ class SynthesisRequest:
     def reads(self) -> object:
         """What reads public text, perhaps."""
         raise NotImplementedError
+
+    def pay(
+        self,
+        documents: Sequence[Document],
+        output: Path,
+        proven: Guarantee,
+        costs: Costs,
+        randomness: Randomness,
+    ) -> Hold | None:
+        """Hold what the release costs, before its first noise; nothing if nobody pays."""
+        if self.payment is None:
+            return None
+        refuse_seed(randomness)
+        work = {
+            "work": "synthesize",
+            "corpus": digest_of((one.text, one.author, *one.labels) for one in documents),
+            "place": str(output.resolve()),
+        }
+        # A record of a corpus is what training calls an example: one document.
+        unit = "example" if costs.unit == "record" else costs.unit
+        about = costs.neighbors.replace(f"one {costs.unit}", f"one {unit}")
+        return self.payment.pay(
+            Claim(proven, costs=replace(costs, unit=unit, neighbors=about)), work
+        )
 
     def run(
         self,

@@ -20,7 +20,8 @@ def check_attack(attack: Attack[Any, Any], inputs: Inputs) -> None:
     who = type(attack).__name__
     hold(is_dataclass(attack), f"{who} must be a dataclass: its fields are its settings")
     hold(bool(attack.name), f"{who} needs a name")
-    hold(attack.target in ("model", "text"), f"{who}.target must be 'model' or 'text'")
+    kinds = ("model", "text", "vectors")
+    hold(attack.target in kinds, f"{who}.target must be one of {', '.join(kinds)}")
     lacking = attack.missing(Inputs(target=inputs.target / "nowhere"))
     hold(
         isinstance(lacking, str) and bool(lacking),

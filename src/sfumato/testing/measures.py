@@ -7,7 +7,15 @@ from dataclasses import is_dataclass
 
 from sfumato.core.randomness import Randomness
 from sfumato.results.row import ROLES
-from sfumato.studies.measures.measure import MECHANISM, MODEL, TEXT, Measure, Specimen, take
+from sfumato.studies.measures.measure import (
+    MECHANISM,
+    MODEL,
+    TEXT,
+    VECTORS,
+    Measure,
+    Specimen,
+    take,
+)
 from sfumato.testing.holding import NOTE, SECRET, hold
 from sfumato.text.document import Document
 
@@ -22,8 +30,8 @@ def check_measure(measure: Measure, specimen: Specimen | None = None) -> None:
     hold(is_dataclass(measure), f"{who} must be a dataclass: its fields are its settings")
     hold(bool(measure.name), f"{who} needs a name")
     hold(
-        measure.of in (TEXT, MODEL, MECHANISM),
-        f"{who}.of must be 'text', 'model' or 'mechanism'",
+        measure.of in (TEXT, MODEL, MECHANISM, VECTORS),
+        f"{who}.of must be 'text', 'model', 'mechanism' or 'vectors'",
     )
     hold(measure.role in ROLES, f"{who}.role must be one of {', '.join(ROLES)}")
     if specimen is None:

@@ -29,7 +29,8 @@ def measure(
     """Take one measure of ``target``.
 
     That is a privatized file, beside ``originals`` where the measure compares the two; the folder
-    of a run or a model, which is tried on the text in ``corpus``; or, for a measure of mechanisms,
+    of a run or a model, which is tried on the text in ``corpus``; a file of noisy vectors, beside
+    ``originals``; or, for a measure of mechanisms,
     a privatized file whose side file says how it was made. A measure of classifiers needs
     ``label_field``; with ``author_field`` the documents of an author count together. Without a
     ``header`` columns are called 1, 2, … Measured on private text, the figures are a release of
@@ -65,22 +66,30 @@ def measure(
         for name, path in (("originals", originals), ("corpus", corpus))
         if path is not None
     }
-    specimen = _specimen(chosen.of, Path(target), files, read)
+    specimen = _specimen(chosen, Path(target), files, read)
     return take(
         chosen, specimen, Randomness.secure() if seed is None else Randomness.reproducible(seed)
     )
 
 
 def _specimen(
-    of: str,
+    chosen: Measure,
     target: Path,
     files: Mapping[str, list[Document]],
     read: Callable[[Path], list[Document]],
 ) -> Specimen:
     from sfumato.core.errors import InvalidArgument, StorageFailed
-    from sfumato.studies.measures.measure import MECHANISM, MODEL, TEXT, Specimen
+    from sfumato.studies.measures.measure import (
+        MECHANISM,
+        MODEL,
+        TEXT,
+        VECTORS,
+        Specimen,
+        vector_specimen,
+    )
 
-    takes = {TEXT: "originals", MODEL: "corpus"}.get(of)
+    of = chosen.of
+    takes = {TEXT: "originals", VECTORS: "originals", MODEL: "corpus"}.get(of)
     for name in files:
         if name != takes:
             raise InvalidArgument(f"this is a measure of a {of}: leave out `{name}=...`")
@@ -90,6 +99,10 @@ def _specimen(
         return Specimen(mechanism=_mechanism(target))
     if of == MODEL:
         return Specimen(model=target, documents=files.get("corpus", []))
+    if of == VECTORS:
+        if "originals" not in files:
+            return Specimen()  # the measure says what is missing
+        return vector_specimen(target, files["originals"], getattr(chosen, "encoder", ""))
     return Specimen(documents=read(target), originals=files.get("originals"))
 
 

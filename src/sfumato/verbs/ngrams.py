@@ -101,6 +101,9 @@ def ngrams(
     header: bool = True,
     overwrite: bool = False,
     seed: int | None = None,
+    budget: str | Path | None = None,
+    account: str | None = None,
+    budget_key: str | Path | None = None,
 ) -> NgramStatistics:
     """Words and n-grams of up to ``n`` words that many documents or authors have, with counts.
 
@@ -109,12 +112,19 @@ def ngrams(
     level is that of all lengths together. ``output`` gets JSON lines, and beside it
     ``OUTPUT.guarantee.json`` says what is proven. Every call is a release of its own, also one with
     ``overwrite=True``: the levels of several add up.
+
+    With a ``budget`` (a file, or ``postgresql://…``) the release is charged to an ``account``
+    of it, ``corpus:ID``, before any noise is drawn, and refused if too little is left. Its key is
+    in the file ``budget_key`` or in the environment variable SFUMATO_BUDGET_KEY.
     """
+    from sfumato.accounting.budget.payment import corpus_payment
     from sfumato.core.checks import at_least
-    from sfumato.histograms.ngrams import LONGEST, count_ngrams
+    from sfumato.histograms.ngrams import LONGEST, SCOPE, count_ngrams
+    from sfumato.histograms.payment import HistogramBill
 
     at_least("n", n, 1, LONGEST)
-    budget = choose_budget(epsilon, delta, words_per_document, weights, unit, record, author_field)
+    payment = corpus_payment(budget, account, budget_key)
+    settled = choose_budget(epsilon, delta, words_per_document, weights, unit, record, author_field)
     if output is not None:
         refuse_existing(Path(output), overwrite=overwrite)
         _refuse_release(Path(output), overwrite=overwrite)
@@ -122,10 +132,12 @@ def ngrams(
         corpus, field=field, author_field=author_field, format=format, encoding=encoding,
         header=header,
     )  # fmt: skip
-    found = NgramStatistics(count_ngrams(documents, n, budget, draws_from(seed)))
-    if output is None:
-        return found
-    return _write(found, Path(output))
+    randomness = draws_from(seed)
+    bill = HistogramBill.of(payment, documents, settled, randomness, SCOPE, output)
+    found = NgramStatistics(count_ngrams(documents, n, settled, randomness, before=bill.pay))
+    made = found if output is None else _write(found, Path(output))
+    bill.settle()
+    return made
 
 
 def _refuse_release(path: Path, *, overwrite: bool) -> None:

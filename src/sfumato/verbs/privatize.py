@@ -19,7 +19,7 @@ from sfumato.mechanisms.mechanism import (
 )
 from sfumato.policies.policy import Policy
 from sfumato.releases.job import Job, run_job
-from sfumato.releases.payment import Payment
+from sfumato.releases.payment import MASK, Payment
 from sfumato.releases.preview import preview_job
 from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.release import Release
@@ -68,6 +68,8 @@ def privatize(
     budget: str | Path | None = None,
     account: str | None = None,
     budget_key: str | Path | None = None,
+    author_limit: float | None = None,
+    when_spent: str | None = None,
 ) -> Release:
     """Replace what a policy selects in a file; every other character stands as it was.
 
@@ -105,17 +107,32 @@ def privatize(
     ``vault_key`` or in the environment variable SFUMATO_VAULT_KEY. ``sfumato.restore`` reads it.
 
     With a ``budget`` (a file, or ``postgresql://…``) the run is charged to an ``account`` of it,
-    ``text:ID`` or ``corpus:ID``, before anything is drawn, and refused if too little is left. Its
-    key is in the file ``budget_key`` or in the environment variable SFUMATO_BUDGET_KEY.
+    ``text:ID`` or ``corpus:ID``, before anything is drawn, and refused if too little is left. With
+    ``author:FIELD`` each line is charged to the author that its field names, before it is written.
+    Authors without an account get one with the limit ``author_limit``. What an author can no longer
+    pay for is masked, or withheld if ``when_spent="withhold"``. The key of the budget is in the
+    file ``budget_key`` or in the environment variable SFUMATO_BUDGET_KEY.
     """
     if output is None and not dry_run:
         raise InvalidArgument("say where to write: `output=OUT`; or look first: `dry_run=True`")
     if vault is None and vault_key is not None:
         raise InvalidArgument("`vault_key=...` is the key of a vault: name one by `vault=FILE`")
-    if (budget is None) != (account is None) or (budget is None and budget_key is not None):
+    rules = (budget_key, author_limit, when_spent)
+    if (budget is None) != (account is None) or (budget is None and any(rules)):
         raise InvalidArgument(
             "a budget is charged by account: `budget=FILE` and `account='KIND:ID'`"
         )
+    payment = (
+        None
+        if budget is None or account is None
+        else Payment(
+            str(budget),
+            account,
+            None if budget_key is None else Path(budget_key),
+            author_limit,
+            when_spent or MASK,
+        )
+    )
     selected = policy or (() if level else default_policy(mechanism))
     chosen, own = choose_selection(selected, epsilon, level, exclude, settings)
     privatizer = Privatizer(
@@ -138,6 +155,7 @@ def privatize(
         encoding=encoding,
         whole_file=whole_file,
         language_field=language_field,
+        author_field=None if payment is None else payment.author_field,
         drop=names("drop", drop),
         keep=names("keep", keep),
         dialect=Dialect(delimiter=delimiter, quote=quote, header=header, sheet=sheet),
@@ -152,9 +170,7 @@ def privatize(
         resume=resume,
         overwrite=overwrite,
         vault=None if vault is None else Vault.of(vault, vault_key),
-        payment=None
-        if budget is None or account is None
-        else Payment(str(budget), account, None if budget_key is None else Path(budget_key)),
+        payment=payment,
     )
     _check_formats(job.source.format.name, target, format)
     if dry_run:

@@ -57,6 +57,9 @@ def synthesize(
     header: bool = True,
     overwrite: bool = False,
     seed: int | None = None,
+    budget: str | Path | None = None,
+    account: str | None = None,
+    budget_key: str | Path | None = None,
 ) -> SyntheticCorpus:
     """Make a synthetic corpus with a guarantee for every private record, by one of two methods.
 
@@ -88,7 +91,12 @@ def synthesize(
     it holds nothing private, and tells what the votes are worth; by prediction, one by prompts that
     hold no record. With a ``seed`` the noise can be
     undone: the output is not for release.
+
+    With a ``budget`` (a file, or ``postgresql://…``) the release is charged to an ``account``
+    of it, ``corpus:ID``, before any noise is drawn, and refused if too little is left. Its key is
+    in the file ``budget_key`` or in the environment variable SFUMATO_BUDGET_KEY.
     """
+    from sfumato.accounting.budget.payment import corpus_payment
     from sfumato.core.checks import at_least, one_of
     from sfumato.core.errors import InvalidArgument
     from sfumato.core.settings import configure
@@ -113,11 +121,13 @@ def synthesize(
     one_of("method", method, METHODS)
     names = tuple(str(one) for one in classes)
     _check_labels(label_field, names, unit, author_field)
+    payment = corpus_payment(budget, account, budget_key)
     asked: SynthesisRequest
     if method == PREDICTION:
         _refuse_votes(generator, rounds, votes, candidates, kept, choice, threshold, str(encoder))
         asked = PredictionRequest(
             chosen=configure(Prediction, settings or {}),
+            payment=payment,
             texts=texts,
             epsilon=epsilon,
             delta=delta,
@@ -140,6 +150,7 @@ def synthesize(
                 candidates = max(2, -(-candidates // len(names)))
         asked = Synthesis(
             generator=made,
+            payment=payment,
             generator_name=_called(generator),
             breeding=Breeding(
                 texts=texts,

@@ -10,6 +10,7 @@ from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed
 from sfumato.verbs.inputs import draws_from, read_documents
 
 if TYPE_CHECKING:
+    from sfumato.histograms.thresholds import Noise
     from sfumato.histograms.words import Budget
     from sfumato.models.private_tokenizer import PrivateTokenizer
 
@@ -33,6 +34,9 @@ def train_tokenizer(
     encoding: str = "utf-8",
     header: bool = True,
     seed: int | None = None,
+    budget: str | Path | None = None,
+    account: str | None = None,
+    budget_key: str | Path | None = None,
 ) -> PrivateTokenizer:
     """Learn a tokenizer from private text, with a guarantee for every document or author.
 
@@ -45,12 +49,19 @@ def train_tokenizer(
     A call draws once. If it is refused afterwards, because too few words came through, or killed,
     ``FOLDER.spent.json`` says what is spent, and another call for the same folder is refused: the
     levels of several draws add up.
+
+    With a ``budget`` (a file, or ``postgresql://…``) the draw is charged to an ``account``
+    of it, ``corpus:ID``, before any noise is drawn, and refused if too little is left. Its key is
+    in the file ``budget_key`` or in the environment variable SFUMATO_BUDGET_KEY.
     """
     extra("tokenizers", needed_for="a tokenizer", extra="train")
+    from sfumato.accounting.budget.payment import corpus_payment
+    from sfumato.histograms.payment import HistogramBill
     from sfumato.models.bpe import refuse_private_words
     from sfumato.models.draws import DrawNote
     from sfumato.models.learned import find_kind
     from sfumato.models.private_tokenizer import (
+        SCOPE,
         check_size,
         forget_draw,
         learn_privately,
@@ -64,7 +75,8 @@ def train_tokenizer(
     refuse_folder(into)
     if not into.absolute().parent.is_dir():
         raise StorageFailed(f"cannot write {into}: there is no folder {into.parent}")
-    budget = choose_budget(epsilon, delta, words_per_document, weights, unit, record, author_field)
+    payment = corpus_payment(budget, account, budget_key)
+    settled = choose_budget(epsilon, delta, words_per_document, weights, unit, record, author_field)
     listed = None if public_words is None else _read_words(Path(public_words), Path(corpus))
     documents = read_documents(
         corpus, field=field, author_field=author_field, format=format, encoding=encoding,
@@ -72,12 +84,22 @@ def train_tokenizer(
     )  # fmt: skip
     if listed is not None:
         refuse_private_words(listed, documents)
-    note = DrawNote(into, budget.as_dict() | {"kind": kind, "size": size})
+    note, randomness = (
+        DrawNote(into, settled.as_dict() | {"kind": kind, "size": size}),
+        draws_from(seed),
+    )
+    bill = HistogramBill.of(payment, documents, settled, randomness, SCOPE, into)
+
+    def before(noise: Noise) -> None:
+        bill.pay(noise)  # first: what is refused is not drawn, and the place stays free
+        note.write(noise)
+
     made = learn_privately(
-        documents, learned, size, budget, draws_from(seed), public_words=listed, before=note.write
+        documents, learned, size, settled, randomness, public_words=listed, before=before
     )
     saved = save_private(made, into)
     forget_draw(into)
+    bill.settle()
     return saved
 
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from sfumato.text.document import Document
     from sfumato.training.methods.base import TrainingMethod
     from sfumato.training.run import Run
-    from sfumato.training.vocabulary import PrivateVocabulary
 
 
 def train(
@@ -44,6 +43,7 @@ def train(
     sampling: str = "auto",
     accountant: str = "pld",
     model: str | Path = "gpt-small",
+    objective: str | None = None,
     settings: Mapping[str, object] | None = None,
     lora_rank: int | None = None,
     trainable: str | None = None,
@@ -76,6 +76,9 @@ def train(
     checkpoint_every: int = 50,
     tokens_at_once: int = 4096,
     seed: int | None = None,
+    budget: str | Path | None = None,
+    account: str | None = None,
+    budget_key: str | Path | None = None,
 ) -> Run:
     """Train a model on private text with a guarantee for every record of it.
 
@@ -85,6 +88,10 @@ def train(
     already; ``public_epochs`` to ``state_clip_norm`` are settings of single methods. ``settings``
     are those of a built-in model by their names, those of the method by ``METHOD.KEY`` and those of
     policies by ``POLICY.KEY``.
+
+    ``objective`` is what a language model has to predict: ``causal`` (every next token), ``prefix``
+    (the rest of a text), ``spans`` (hidden ones, as T5) or ``masked`` (single tokens, as BERT); by
+    default what is usual for the model.
 
     With ``tokenizer_epsilon`` a private tokenizer is learned from the training text first, of at
     most ``tokenizer_size`` tokens, to which every unit gives at most ``tokenizer_words`` words. The
@@ -98,21 +105,27 @@ def train(
     not told apart but written for: a language model is trained on documents that begin with the
     code of their label, and ``sfumato.write_corpus`` lets it write texts for each. Without a
     ``header`` the columns of a table are called 1, 2, …
+
+    With a ``budget`` (a file, or ``postgresql://…``) the whole run is charged to an ``account``
+    of it, ``corpus:ID``, before any noise is drawn, and refused if too little is left. Its key is
+    in the file ``budget_key`` or in the environment variable SFUMATO_BUDGET_KEY.
     """
     extra("torch", needed_for="training", extra="train")
+    from sfumato.accounting.budget.payment import corpus_payment
     from sfumato.files.dialect import Dialect
     from sfumato.files.layout import Layout
     from sfumato.files.source import Source
     from sfumato.training.control_codes import check_codes, with_codes
     from sfumato.training.folder import RunFolder
     from sfumato.training.methods.promise import PolicyPromise
+    from sfumato.training.objectives import kind_to_train
     from sfumato.training.request import Request
     from sfumato.training.request import train_model as run_training
     from sfumato.training.run import named_policy
     from sfumato.training.settings import Training
 
     names = tuple(str(one) for one in classes)
-    _refuse_half_a_request(unit, author_field, names, label_field)
+    refuse_half_a_request(unit, author_field, names, label_field)
     codes = names if control_codes else ()
     if control_codes:
         check_codes(codes)
@@ -144,13 +157,17 @@ def train(
         optimizer=optimizer,
         schedule=schedule,
         class_weights=class_weights if isinstance(class_weights, str) else tuple(class_weights),
+        objective=objective,
+        tokenizer_epsilon=tokenizer_epsilon,
+        tokenizer_words=tokenizer_words,
+        tokenizer_size=tokenizer_size,
         tokens_at_once=tokens_at_once,
         checkpoint_every=checkpoint_every,
     )
     privacy, course = chosen.privacy(), chosen.course()
     found = named_policy(policy, exclude, of_policies)
     protection = PolicyPromise.of(found, key=policy_key, gold=gold)
-    vocabulary = _choose_vocabulary(tokenizer_epsilon, tokenizer_words, tokenizer_size)
+    payment = corpus_payment(budget, account, budget_key)
     into = RunFolder(Path(folder))
     into.refuse(resume=resume)
     layout = Layout(
@@ -162,9 +179,9 @@ def train(
     )
     source = Source.of(str(corpus), layout, file_format=format)
     # Whatever is wrong with the other files is said before hours of training, not after.
-    checked = [] if valid is None else _valid_documents(str(valid), source, format, names)
-    documents = _read_documents(source)
-    chosen_tokenizer = _choose_tokenizer(tokenizer, tokenizer_corpus, source, documents)
+    checked = [] if valid is None else valid_documents(str(valid), source, format, names)
+    documents = read_source(source)
+    chosen_tokenizer = choose_tokenizer(tokenizer, tokenizer_corpus, source, documents)
     if codes:
         documents, checked = with_codes(documents, codes), with_codes(checked, codes)
     request = Request(
@@ -173,7 +190,8 @@ def train(
         method=chosen.built_method(),
         protection=protection,
         course=course,
-        kind="classifier" if names else "causal",
+        kind=kind_to_train(str(model), objective, names),
+        objective=objective,
         classes=names,
         control_codes=codes,
         long=long,
@@ -181,18 +199,19 @@ def train(
         trainable=trainable,
         pooling=pooling,
         tokenizer=chosen_tokenizer,
-        vocabulary=vocabulary,
+        vocabulary=chosen.vocabulary(),
         settings=of_model,
         corpus=source.settings() | source.claims(),
         seed=seed,
     )
-    done = run_training(request, documents, into, resume=resume)
+    done = run_training(request, documents, into, resume=resume, payment=payment)
     return _measure(done, checked) if checked else done
 
 
-def _refuse_half_a_request(
+def refuse_half_a_request(
     unit: str, author_field: str | None, classes: Sequence[str], label_field: str | None
 ) -> None:
+    """Refuse a setting that means nothing without another one."""
     if unit == "author" and author_field is None:
         raise InvalidArgument(
             "`unit='author'` needs `author_field=NAME`, the field that names them"
@@ -227,7 +246,7 @@ def _split_settings(
     return of_model, of_method, of_policies
 
 
-def _read_documents(source: Source) -> list[Document]:
+def read_source(source: Source) -> list[Document]:
     """All documents of a file, with a bar."""
     with progress("reading", source.size) as advance, source.opened() as (chunks, place):
         documents = []
@@ -237,7 +256,7 @@ def _read_documents(source: Source) -> list[Document]:
     return documents
 
 
-def _valid_documents(
+def valid_documents(
     path: str, private: Source, file_format: str | None, classes: Sequence[str]
 ) -> list[Document]:
     """What is measured on at the end; not the private corpus, for the figures are written down."""
@@ -250,7 +269,7 @@ def _valid_documents(
             f"`valid={path!r}` is the private corpus itself, and what is measured is written to "
             "the folder of the run; `sfumato.evaluate(RUN, ...)` shows it to you alone"
         )
-    documents = _read_documents(source)
+    documents = read_source(source)
     if not any(document.text for document in documents):
         raise BadInput(f"`valid={path!r}` holds no text")
     for number, document in enumerate(documents, start=1):
@@ -259,7 +278,7 @@ def _valid_documents(
     return documents
 
 
-def _choose_tokenizer(
+def choose_tokenizer(
     given: str | Path | Tokenizer | PrivateTokenizer | None,
     public: str | Path | None,
     private: Source,
@@ -278,26 +297,6 @@ def _choose_tokenizer(
     if source.path is not None and private.path is not None:
         refuse_same_file(source.path, private.path)
     return train_on_public(source.documents(), private=documents)
-
-
-def _choose_vocabulary(
-    epsilon: float | None, words: int | None, size: int | None
-) -> PrivateVocabulary | None:
-    from sfumato.training.vocabulary import PrivateVocabulary
-
-    if epsilon is not None:
-        usual = PrivateVocabulary(epsilon=epsilon)
-        return replace(
-            usual,
-            words=usual.words if words is None else words,
-            size=usual.size if size is None else size,
-        )
-    if words is not None or size is not None:
-        raise InvalidArgument(
-            "`tokenizer_words=...` and `tokenizer_size=...` are for a private tokenizer; give "
-            "`tokenizer_epsilon=...`, too"
-        )
-    return None
 
 
 def _measure(run: Run, documents: list[Document]) -> Run:

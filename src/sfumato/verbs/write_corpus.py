@@ -39,6 +39,9 @@ def write_corpus(
     resume: bool = False,
     overwrite: bool = False,
     seed: int | None = None,
+    budget: str | Path | None = None,
+    account: str | None = None,
+    budget_key: str | Path | None = None,
 ) -> SyntheticCorpus:
     """Let a finished run's model write a corpus, which has the guarantee of the training.
 
@@ -55,11 +58,15 @@ def write_corpus(
     The output has JSON lines with a text and a label; OUT.guarantee.json beside it says what is
     guaranteed. A run that was stopped goes on with ``resume``. A ``seed`` makes it reproducible;
     the corpus is for release all the same, unless label counts were noised with it.
+
+    To write costs nothing, so a ``budget`` pays for noised label counts alone: their level is
+    charged to its ``account``, ``corpus:ID``, before they are drawn.
     """
     from sfumato.core.checks import extra
     from sfumato.core.errors import InvalidArgument
 
     extra("torch", needed_for="writing a corpus", extra="train")
+    from sfumato.accounting.budget.payment import corpus_payment
     from sfumato.files.dialect import Dialect
     from sfumato.files.layout import Layout
     from sfumato.files.source import Source
@@ -85,6 +92,7 @@ def write_corpus(
         shares={} if shares is None else {str(one): share for one, share in shares.items()},
         labels_epsilon=labels_epsilon,
         batch=batch,
+        payment=corpus_payment(budget, account, budget_key),
     )
 
     def read() -> list[Document]:

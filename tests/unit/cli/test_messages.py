@@ -32,6 +32,7 @@ CODES = {
     "CoupledRows": 2,
     "BadInput": 3,
     "MissingInput": 3,
+    "MissingAccount": 3,
     "MalformedRecord": 3,
     "MalformedVectors": 3,
     "TookTooLong": 3,
@@ -44,6 +45,11 @@ CODES = {
     "InputChanged": 4,
     "CannotResume": 4,
     "CannotUnseal": 3,
+    "MissingRight": 4,
+    "MissingToken": 4,
+    "OutcomeForgotten": 4,
+    "ServiceFailed": 4,
+    "ServiceUnavailable": 4,
     "MissingExtra": 5,
     "BudgetExceeded": 2,
     "IncomparableGuarantees": 2,
@@ -158,7 +164,7 @@ def test_a_reference_to_nothing_is_found(text: str) -> None:
 
 def test_whatever_a_message_sets_is_a_setting_of_a_component() -> None:
     known = {one.name for one in dataclasses.fields(Prediction)}
-    for kind in ("attacks", "mechanisms", "policies"):
+    for kind in ("attacks", "mechanisms", "policies", "representations"):
         for name in entries(kind):
             component = find(kind, name).load()
             if isinstance(component, type) and dataclasses.is_dataclass(component):

@@ -31,8 +31,9 @@ from sfumato.policies.lexicon import Lexicon
 from sfumato.policies.patterns import Digits, Everything, Regex
 from sfumato.policies.pii import Pii
 from sfumato.releases import job as jobs
+from sfumato.releases.drawn import Part
 from sfumato.releases.input import Input
-from sfumato.releases.job import Job, Part, run_job
+from sfumato.releases.job import Job, run_job
 from sfumato.releases.parts import Parts
 from sfumato.releases.privatizer import Privatizer
 from sfumato.text.document import Document

@@ -20,7 +20,8 @@ from sfumato.files.chunks import Chunk
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source, Stamp
 from sfumato.releases import job as jobs
-from sfumato.releases.job import Job, Part, run_job
+from sfumato.releases.drawn import Part
+from sfumato.releases.job import Job, run_job
 from sfumato.releases.parts import Parts
 from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.tally import Tally

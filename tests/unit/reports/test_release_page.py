@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import sfumato
 from sfumato.cli.main import app, main
 from sfumato.core.errors import BadInput, InvalidArgument, MissingInput, OutputExists, StorageFailed
 from sfumato.files.layout import Layout
@@ -15,6 +16,8 @@ from sfumato.files.source import Source
 from sfumato.releases.job import Job, run_job
 from sfumato.releases.privatizer import Privatizer
 from sfumato.reports import write_report
+from sfumato.reports.release import release_page
+from sfumato.reports.samples import Showing
 from unit.reports.reading import HOSTILE_LINE, assert_sound
 
 NOTES = [f"Zebedee lives at 4711 Elm and 12 {HOSTILE_LINE}", "Room 12 is free"]
@@ -193,3 +196,13 @@ def test_the_command(released: Path) -> None:
     assert main(["report", str(released), "-o", str(page)]) == 4
     assert main(["report", str(released.parent / "gone")]) == 4
     assert main(["report", str(released), "--samples", "1", "--overwrite"]) == 2
+
+
+def test_vectors_are_told_from_texts(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("a red wine\ntwo dogs\n")
+    made = sfumato.embed(tmp_path / "in.txt", tmp_path / "out.npy", epsilon=30)
+    page = release_page(made.path, Showing())
+    assert page.kind == "Report on noisy vectors"
+    assert page.lead == (
+        "2 documents, as vectors by public word vectors (glove-6b-50d), with noise at ε = 30."
+    )

@@ -198,10 +198,11 @@ def test_a_lock_that_is_a_link_is_not_emptied(own: Path) -> None:
 # Settings of components that are text, and no path. A new setting of type str fails the test below
 # until it is in this list, or its type says that it is a path.
 TEXTS = {
-    "attacker", "before", "consistent", "country", "decimal", "entries", "form", "keep", "label",
-    "labels", "language", "law", "method", "noise", "observer", "pattern", "pool_field", "prior",
-    "prompt", "readout", "recall", "regions", "scale", "score", "selectable", "sensitive", "shift",
-    "signals", "state", "types", "unknown", "variant", "vocabulary_field",
+    "attacker", "before", "by", "consistent", "country", "decimal", "entries", "form", "keep",
+    "keywords", "label", "labels", "language", "law", "mechanism", "method", "noise", "observer",
+    "pattern", "pool_field", "prior", "prompt", "readout", "recall", "regions", "scale", "score",
+    "selectable", "sensitive", "shift", "signals", "state", "types", "unknown", "variant",
+    "vocabulary_field",
 }  # fmt: skip
 
 
@@ -236,8 +237,8 @@ def test_the_tables_of_a_study_have_no_path_that_is_not_tried_above() -> None:
     # Settings of training are names and numbers; a method's own are those of a component.
     hints = get_type_hints(Training)
     assert {one for one in GENERAL if "str" in str(hints[one])} == {
-        "accountant", "class_weights", "clipping", "delta", "method", "optimizer", "record",
-        "sampling", "schedule", "unit",
+        "accountant", "class_weights", "clipping", "delta", "method", "objective", "optimizer",
+        "record", "sampling", "schedule", "unit",
     }  # fmt: skip
 
 

@@ -17,7 +17,15 @@ from sfumato.corpora.customersim import generate_customersim
 from sfumato.results.measured import Measured
 from sfumato.results.row import LEAKAGE, UTILITY, Row
 from sfumato.studies.folder import StudyFolder
-from sfumato.studies.measures.measure import MECHANISM, MODEL, TEXT, MeasureReading, Specimen, take
+from sfumato.studies.measures.measure import (
+    MECHANISM,
+    MODEL,
+    TEXT,
+    VECTORS,
+    MeasureReading,
+    Specimen,
+    take,
+)
 from sfumato.studies.measures.text import TextMeasure
 from sfumato.studies.runner import run_study
 from sfumato.text.document import Document
@@ -81,7 +89,7 @@ def loudness(tmp_path: Path) -> Iterator[None]:
 def test_every_measure_says_what_it_looks_at_and_which_way_is_better(name: str) -> None:
     component = entries("measures")[name].load()
     assert component.name == name
-    assert component.of in (TEXT, MODEL, MECHANISM)
+    assert component.of in (TEXT, MODEL, MECHANISM, VECTORS)
     assert component.role in (LEAKAGE, UTILITY)
     assert set(component.better.values()) <= {"lower", "higher"}
     assert component.__dataclass_params__.frozen

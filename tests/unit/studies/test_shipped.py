@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from sfumato.catalog import entries
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.customersim import generate_customersim
 from sfumato.studies.cell import RUN
 from sfumato.studies.doors import Doors
 from sfumato.studies.grid import list_cells
-from sfumato.studies.parsing import parse_spec
+from sfumato.studies.parsing import parse_spec, read_spec
 from sfumato.studies.study import Study
 from unit.models import folders
 
@@ -22,6 +23,7 @@ SELECTIVE = Path(__file__).parents[3] / "studies" / "selective-dp.toml"
 DIALOGUES, ARTICLES = "customersim", "wikitext-2"
 ON_BOTH = ("no privacy", "DP-SGD", "Selective-DPSGD, interleaved", "Selective-DPSGD")
 DIRECTIONAL = SELECTIVE.with_name("directional.toml")
+REPRESENTATIONS = SELECTIVE.with_name("representations.toml")
 ON_ONE = ("masks", "masks, secrets missed", "Selective-DPSGD, secrets missed")
 
 
@@ -144,3 +146,16 @@ def test_the_directional_study_on_little(sentences: Path, tmp_path: Path) -> Non
     assert found_in == {(corpus, method) for corpus in ("sst2", "cola") for method in methods}
     for metric in ("right guesses", "right guesses from sums", "auc loss"):
         assert {row.method for row in study.rows() if row.metric == metric} == methods
+
+
+def test_the_study_of_vectors_attacks_every_noise_at_every_level(sentences: Path) -> None:
+    spec = read_spec(REPRESENTATIONS, Doors(allowed=(sentences,)))
+    cells = list_cells(spec).cells
+    noises = {cell.settings["representation"] for cell in cells if cell.kind == "vectors"}
+    assert noises == set(entries("representations"))
+    vectors = [cell for cell in cells if cell.kind == "vectors"]
+    attacks = [cell for cell in cells if cell.kind == "attack"]
+    assert len(attacks) == 5 * len(vectors)
+    assert {cell.name for cell in attacks} == {
+        one for one in entries("attacks") if one.startswith("vector-")
+    }

@@ -53,6 +53,9 @@ ONLY_COMMAND = {
     "output",  # results have chart().save(...)
     "overwrite",
     "exhibit",  # verify_exhibits is a verb of its own
+    "word",  # explain_word is a verb of its own, and these are its
+    "focus",
+    "most",
     "config",
     "no_config",
     "preset",  # sfumato.preset gives keywords
@@ -66,6 +69,7 @@ VERBS: dict[str, Callable[..., object]] = {
     "calibrate": sfumato.calibrate,
     "compare": sfumato.compare,
     "deniability": sfumato.deniability,
+    "embed": sfumato.embed,
     "evaluate-synthetic": sfumato.evaluate_synthetic,
     "explain": sfumato.explain,
     "ngrams": sfumato.ngrams,
@@ -75,7 +79,9 @@ VERBS: dict[str, Callable[..., object]] = {
     "scan": sfumato.scan,
     "suggest": sfumato.suggest,
     "synthesize": sfumato.synthesize,
+    "topics": sfumato.topics,
     "train": sfumato.train,
+    "tune": sfumato.tune,
     "verify": sfumato.verify,
     "write": sfumato.write_corpus,
     "data customersim": sfumato.make_dialogues,
@@ -91,12 +97,15 @@ RENAMED: dict[str, dict[str, str]] = {
     "audit": {"runs": "run"},
     "attack": {"name": "attack", "no_header": "header"},
     "privatize": {"no_header": "header"},
+    "embed": {"no_header": "header"},
     "ngrams": {"no_header": "header"},
     "evaluate-synthetic": {"no_header": "header"},
     "scan": {"no_header": "header"},
     "synthesize": {"no_header": "header"},
     "tokenizer train": {"output": "folder", "no_header": "header"},
+    "topics": {"no_header": "header"},
     "train": {"output": "folder", "no_header": "header"},
+    "tune": {"output": "folder", "no_header": "header"},
     "write": {"no_header": "header"},
 }
 # Commands that show what the package is, or that objects of the package do by methods.
@@ -114,7 +123,9 @@ WITHOUT_VERB = {
     "list": "sfumato.catalog",
     "measure": "sfumato.measure",
     "plan": "Plan",
+    "serve token": "sfumato.service.Tokens",
     "show": "sfumato.catalog",
+    "studio": "sfumato.service.make_app",
     "study": "Study",
 }
 
@@ -319,6 +330,10 @@ READERS: dict[str, tuple[Callable[[str], object], str]] = {
         lambda path: sfumato.train_tokenizer(path, f"{path}.out", field=PAIR, epsilon=1),
         "tokenizer train IN -o IN.out --epsilon 1",
     ),
+    "embed": (
+        lambda path: sfumato.embed(path, f"{path}.npy", field=PAIR, epsilon=1),
+        "embed IN -o IN.npy --epsilon 1",
+    ),
     "synthesize": (
         lambda path: sfumato.synthesize(
             path, f"{path}.jsonl", field=PAIR, epsilon=1, settings={"pool": path}
@@ -328,6 +343,16 @@ READERS: dict[str, tuple[Callable[[str], object], str]] = {
     "evaluate-synthetic": (
         lambda path: sfumato.evaluate_synthetic(path, originals=path, held_out=path, field=PAIR),
         "evaluate-synthetic IN --originals IN --held-out IN",
+    ),
+    "topics": (
+        lambda path: sfumato.topics(path, f"{path}.out", field=PAIR, epsilon=1),
+        "topics IN -o IN.out --epsilon 1",
+    ),
+    "tune": (
+        lambda path: sfumato.tune(
+            path, f"{path}.out", field=PAIR, epsilon=1, search={"epochs": [1, 2]}, hold_out=0.5
+        ),
+        "tune IN -o IN.out --epsilon 1 --search epochs=1,2 --hold-out 0.5",
     ),
     "ngrams": (
         lambda path: sfumato.ngrams(path, f"{path}.out", field=PAIR, epsilon=1),

@@ -11,9 +11,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.audits.exhibits.exhibit import Exhibit, laplace_coordinates
+from sfumato.audits.exhibits.exhibit import Exhibit
 from sfumato.audits.subject import VectorSubject
 from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.laplace import laplace_coordinates
 
 LOCAL_DP = "Any two texts are told apart by a factor of at most exp({:g}) (local DP)."
 

@@ -1,4 +1,4 @@
-"""What an exhibit is, and the public words and noise that several of them need."""
+"""What an exhibit is, and the public words that several of them need."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.audits.subject import Subject
-from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.vectors.load import default_space
 from sfumato.vectors.space import Space
@@ -35,13 +33,3 @@ def frequent_words(count: int) -> Space:
     space = default_space()
     vectors = np.ascontiguousarray(space.vectors[:count])
     return Space(f"the {count} most frequent words of {space.name}", space.words[:count], vectors)
-
-
-def laplace_coordinates(
-    shape: tuple[int, int], scale: float, randomness: Randomness
-) -> NDArray[np.float64]:
-    """Independent Laplace numbers, one per coordinate."""
-    sizes = randomness.gamma(1.0, scale, shape[0] * shape[1])
-    signs = np.where(randomness.uniform(len(sizes)) < 0.5, -1.0, 1.0)
-    noise: NDArray[np.float64] = (sizes * signs).reshape(shape)
-    return noise

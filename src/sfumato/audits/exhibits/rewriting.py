@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from sfumato.accounting.bounded_range import exact_level
 from sfumato.accounting.gaussian import gaussian_noise, log_between
 from sfumato.audits.candidates import color_space
-from sfumato.audits.exhibits.exhibit import Exhibit, frequent_words, laplace_coordinates
+from sfumato.audits.exhibits.exhibit import Exhibit, frequent_words
 from sfumato.audits.subject import VectorSubject
 from sfumato.core.arrays import Floats, Points
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion
+from sfumato.mechanisms.laplace import laplace_coordinates
 from sfumato.mechanisms.rewriting.token_law import TokenLaw
 from sfumato.mechanisms.rows import FromRows, distances, log_normalized
 from sfumato.vectors.space import Space

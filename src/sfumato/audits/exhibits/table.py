@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.audits.exhibits import encoders, gradients, histograms, rewriting, synthesis, words
+from sfumato.audits.exhibits import (
+    encoders,
+    gradients,
+    histograms,
+    representations,
+    rewriting,
+    synthesis,
+    words,
+)
 from sfumato.audits.exhibits.exhibit import Exhibit
 from sfumato.audits.verdict import Verdict
 from sfumato.audits.verify import refute
@@ -16,11 +24,14 @@ EXHIBITS = (
     encoders.ADEPT,
     synthesis.AUG_PE_LABELS,
     rewriting.BROADCAST_NOISE,
+    representations.CAPE,
+    representations.CAPE_ONE_NOISE,
     rewriting.CLASSIC_GAUSSIAN,
     words.CUSTEXT_ACROSS_GROUPS,
     words.CUSTEXT_WITHOUT_HALF,
     encoders.DPNR,
     encoders.DPTEXT,
+    representations.FEDERATE,
     gradients.KAPPA_ACROSS_DIMENSIONS,
     rewriting.KEPT_STOP_WORDS,
     gradients.NOISE_OVER_BATCH,

@@ -17,7 +17,7 @@ Why it holds
       deviations apart, and across it nothing differs (``accounting/gaussian.py``).
 
     Vectors are clipped a hair inside the set, so that rounding does not leave it. A vector that is
-    not finite counts as 0.
+    not finite counts as 0 (``mechanisms/vector_sets.py``).
 
     Of the two noises the one with the smaller mean square is taken where δ > 0 allows for both: at
     large levels and in few dimensions that is ``gamma``, k(k + 1)·(Δ/ε)² against k·σ², and its
@@ -51,12 +51,12 @@ from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.mechanisms.laplace import laplace_noise
 from sfumato.mechanisms.rows import FromRows, log_normalized
+from sfumato.mechanisms.vector_sets import clip_rows, clip_to_box
 from sfumato.vectors.space import Space
 
 GAMMA, GAUSSIAN = "gamma", "gaussian"
 KINDS = (GAMMA, GAUSSIAN)
 BALL, BOX = "ball", "box"
-_HAIR = 1e-12
 # Bins of the line through two ends of the set, and how far out they go, in mean lengths of noise.
 _BINS, _FAR = 81, 40.0
 # Places of the bins' Gauss–Legendre rule, and of the integral across the line.
@@ -118,15 +118,9 @@ class LatentLaw:
 
     def clip(self, vector: Floats) -> Floats:
         """The vector, moved into the set if it lies outside."""
-        known = vector if np.isfinite(vector).all() else np.zeros(self.size)
-        inside = self.reach * (1 - _HAIR)
-        if self.shape == BOX:
-            return np.clip(known, -inside, inside)
-        # In two steps, so that squares of huge numbers do not overflow.
-        largest = max(1.0, float(np.abs(known).max(initial=0.0)))
-        scaled = known / largest
-        length = float(np.linalg.norm(scaled))
-        return known if length * largest <= inside else scaled * (inside / length)
+        move = clip_to_box if self.shape == BOX else clip_rows
+        moved: Floats = move(vector[None, :], self.reach)[0]
+        return moved
 
     def noise(self, count: int, randomness: Randomness) -> Floats:
         """Independent draws of the noise, one per row."""

@@ -115,6 +115,12 @@ _REGIONAL = ("phone", "postcode")
 _ON_A_PAGE = 500_000  # characters of documents that are read together, unless one has more
 
 
+def found_labels() -> frozenset[str]:
+    """The labels of all that can be found."""
+    ruled = (one.label for one in _recognizers(TYPES, DEFAULT))
+    return frozenset((*ruled, *_TAGGED.values()))
+
+
 @dataclass(frozen=True)
 class Pii:
     """Personal data by pattern, context, a list of common names and a small trained tagger.

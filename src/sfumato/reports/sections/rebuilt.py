@@ -73,10 +73,12 @@ def _read(plan: object) -> Any:
     """A plan of noisy steps on whole records; None if it is of another kind."""
     from sfumato.training.methods.directional import DirectionalPlan
     from sfumato.training.plan import Plan, quietly
+    from sfumato.training.search.plan import SearchPlan
 
     if not isinstance(plan, dict):
         return None
-    kind = DirectionalPlan if "dimension" in plan else Plan
+    kind: Any = DirectionalPlan if "dimension" in plan else Plan
+    kind = SearchPlan if "candidates" in plan else kind
     try:
         with quietly():
             return kind.from_dict(plan)

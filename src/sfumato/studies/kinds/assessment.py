@@ -20,12 +20,22 @@ from sfumato.mechanisms.selective import Selective
 from sfumato.results.measured import POSITIVE, Measured
 from sfumato.results.row import Row
 from sfumato.results.scores import Scores
-from sfumato.studies.cell import RELEASE, place_files
+from sfumato.studies.cell import RELEASE, VECTORS, place_files
 from sfumato.studies.kinds.context import CellResult, Context, StudyTexts, texts
 from sfumato.studies.kinds.corpus import NOBODY
 from sfumato.studies.kinds.target import privatizer, vectors_path
-from sfumato.studies.measures.measure import MECHANISM, MODEL, Meaning, Specimen, rows, take
+from sfumato.studies.measures.measure import (
+    MECHANISM,
+    MODEL,
+    Meaning,
+    Specimen,
+    rows,
+    take,
+    vector_specimen,
+)
+from sfumato.studies.measures.measure import VECTORS as OF_VECTORS
 from sfumato.studies.resolve import locate_files, resolve_measure
+from sfumato.studies.vectors import encoder_of
 from sfumato.text.document import Document
 
 # Groups with fewer documents are left out.
@@ -97,6 +107,8 @@ def _attack(context: Context, there: StudyTexts) -> Any:
 
 
 def _about_release(context: Context) -> dict[str, Path | str | None]:
+    if context.target.kind == VECTORS:
+        return {"encoder": encoder_of(context.study, context.target.settings)}
     if context.target.kind != RELEASE:
         return {}
     settings = context.target.settings
@@ -149,6 +161,9 @@ def _specimen(context: Context, of: str) -> Specimen:
             raise BadInput("a model is measured on [test], which the study does not have")
         return Specimen(model=context.target_path, documents=there.documents(there.test))
     originals = there.documents(there.members)
+    if of == OF_VECTORS:
+        encoder = encoder_of(context.study, context.target.settings)
+        return vector_specimen(context.target_path, originals, encoder)
     # Coins are made-up documents at the end of the file. They are not measured.
     released = there.documents(context.target_path)[: len(originals)]
     return Specimen(documents=released, originals=originals)

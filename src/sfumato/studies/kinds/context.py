@@ -11,10 +11,12 @@ from sfumato.core.randomness import Randomness
 from sfumato.files.dialect import Dialect
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
+from sfumato.releases.payment import Payment
 from sfumato.results.row import Row
-from sfumato.studies.cell import RELEASE, Cell
+from sfumato.studies.cell import CHARGED, RELEASE, VECTORS, Cell
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.spec import CorpusSettings, StudySpec
+from sfumato.studies.vectors import vectors_name
 from sfumato.text.document import Document
 
 TRAIN, TEST, OTHERS = "train.jsonl", "test.jsonl", "others.jsonl"
@@ -28,11 +30,17 @@ LOOKING = 2**31
 
 @dataclass(frozen=True)
 class Context:
-    """A cell, its study, and the study's folder."""
+    """A cell, its study, and the study's folder; ``payment`` is who pays for what it releases."""
 
     study: StudySpec
     folder: StudyFolder
     cell: Cell
+    payment: Payment | None = None
+
+    @property
+    def payer(self) -> Payment | None:
+        """Who pays for this cell, if it is a release."""
+        return self.payment if self.cell.settings.get(CHARGED) else None
 
     @property
     def here(self) -> Path:
@@ -51,10 +59,12 @@ class Context:
 
     @property
     def target_path(self) -> Path:
-        """The privatized file, the folder of the training run, or that of an untrained model."""
+        """The privatized file, the vectors, the folder of a run, or that of an untrained model."""
         there = self.folder.cell(self.target.key)
         if self.target.kind == RELEASE:
             return there / texts(self).released
+        if self.target.kind == VECTORS:
+            return there / vectors_name(self.target.settings)
         return there / ("model" if self.target.settings["training"] is None else "run")
 
     @property

@@ -14,23 +14,30 @@ would be correlated, and one error seen several times looks like a trend.
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.attacks.text_target import side_path
 from sfumato.core.errors import CannotResume
 from sfumato.core.json import read_object
 from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.releases.job import Job, run_job
 from sfumato.releases.privatizer import Privatizer
-from sfumato.studies.cell import CODE, Cell, place_files
+from sfumato.studies.cell import CHARGED, CODE, Cell, place_files
 from sfumato.studies.kinds.context import CellResult, Context, texts
 from sfumato.studies.resolve import LINKED, policy_of
 from sfumato.studies.spec import StudySpec
+
+if TYPE_CHECKING:
+    from sfumato.training.folder import RunFolder
+    from sfumato.training.request import Request
 
 UNTRAINED = "This model was never trained on the corpus, so it tells nothing about it."
 
@@ -50,7 +57,11 @@ def compute_release(context: Context) -> CellResult:
         guarantee=side_path(target) if nowhere else None,
         overwrite=True,
     )
-    summary = run_job(job, privatizer(context.study, context.cell))
+    privatized_by = privatizer(context.study, context.cell)
+    if context.payer is not None and has_a_level(privatized_by.guarantee()):
+        # Each attempt draws anew, so each is charged.
+        job = replace(job, payment=context.payer)
+    summary = run_job(job, privatized_by)
     if linked:
         target.unlink(missing_ok=True)
         target.symlink_to(there.train.resolve())
@@ -63,7 +74,8 @@ def compute_release(context: Context) -> CellResult:
 
 def privatizer(study: StudySpec, cell: Cell) -> Privatizer:
     """The privatizer of a cell that makes a privatized text."""
-    settings = {key: value for key, value in cell.settings.items() if key not in (LINKED, CODE)}
+    no_settings = (LINKED, CODE, CHARGED)
+    settings = {key: value for key, value in cell.settings.items() if key not in no_settings}
     path = vectors_path(study, settings.pop("vectors", None))
     component = study.component("mechanisms", settings["mechanism"])
     settings["mechanism"] = study.component_name(settings["mechanism"])
@@ -72,9 +84,15 @@ def privatizer(study: StudySpec, cell: Cell) -> Privatizer:
     return Privatizer(
         policy=policy_of(study, settings.pop("policy")),
         vectors=None if path is None else str(path),
-        seed=own_seed(cell.seed, cell.settings),
+        seed=None if cell.settings.get(CHARGED) else own_seed(cell.seed, cell.settings),
         **settings,
     )
+
+
+def has_a_level(guarantee: Guarantee) -> bool:
+    """Whether there is something to pay for: not for what looks at no text, or proves nothing."""
+    nothing = (Notion.NONE, Notion.INDEPENDENT)
+    return guarantee.notion not in nothing and not math.isinf(guarantee.epsilon)
 
 
 def own_seed(seed: int, settings: Mapping[str, Any]) -> int:
@@ -101,47 +119,22 @@ def vectors_path(study: StudySpec, vectors: dict[str, Any] | None) -> Path | Non
 
 def compute_run(context: Context) -> CellResult:
     """Train, or resume a run that was killed."""
-    from sfumato.training.folder import RunFolder
-    from sfumato.training.methods.promise import PolicyPromise
-    from sfumato.training.request import Request, train_model
-    from sfumato.training.settings import Training
+    from sfumato.training.request import train_model
 
     settings = context.cell.settings
-    model = settings["model"]
     if settings["training"] is None:
-        return _untrained(context, model)
-    given, study = settings["training"], context.study
-    placed = place_files(study, study.component("methods", given["method"]), given)
-    choices = Training.of(placed | {"method": study.component_name(given["method"])})
-    chosen = settings["policy"]
-    policy = None if chosen is None else policy_of(context.study, chosen)
-    request = Request(
-        model=_name(context.study, model["name"]),
-        privacy=choices.privacy(),
-        method=choices.built_method(),
-        protection=None if policy is None else PolicyPromise(policy),
-        course=choices.course(),
-        kind=_kind(model),
-        classes=tuple(model.get("classes", ())),
-        long=model["long"],
-        lora_rank=model["lora_rank"],
-        trainable=model.get("trainable"),
-        pooling=model.get("pooling"),
-        tokenizer=_tokenizer(context.study, model),
-        settings=dict(model["settings"]),
-        corpus={"study": context.cell.key},
-        seed=training_seed(context),
-    )
-    folder = RunFolder(context.here / "run")
+        return _untrained(context, settings["model"])
+    request, folder = run_request(context), run_folder(context)
     there = texts(context)
     protected = len(context.cell.inputs) > 1
     documents = there.documents(context.target_path if protected else there.train)
+    begun = folder.config.is_file() or folder.tokenizer.is_dir()
     try:
-        trained = train_model(request, documents, folder, resume=folder.config.is_file())
+        trained = train_model(request, documents, folder, resume=begun, payment=context.payer)
     except CannotResume:
-        # Another version began this run, so it has to start again.
+        # Another version began this run, so it has to start again, and is paid for again.
         shutil.rmtree(folder.path)
-        trained = train_model(request, documents, folder)
+        trained = train_model(request, documents, folder, payment=context.payer)
     own = trained.guarantee
     details = _beside(read_object(folder.guarantee, "what a run guarantees"))
     if protected and not trained.plan.private:
@@ -152,39 +145,92 @@ def compute_run(context: Context) -> CellResult:
     return CellResult(guarantee=own.as_dict(), sentence=own.sentence(), details=details)
 
 
-def training_seed(context: Context) -> int:
-    """Every level draws its own weights, samples and noise, so that errors are independent."""
+def run_folder(context: Context) -> RunFolder:
+    """The folder of the training run of a cell."""
+    from sfumato.training.folder import RunFolder
+
+    return RunFolder(context.here / "run")
+
+
+def run_request(context: Context) -> Request:
+    """The training run of a cell."""
+    from sfumato.training.methods.promise import PolicyPromise
+    from sfumato.training.request import Request
+    from sfumato.training.settings import Training
+
     settings = context.cell.settings
+    model, given, study = settings["model"], settings["training"], context.study
+    placed = place_files(study, study.component("methods", given["method"]), given)
+    choices = Training.of(placed | {"method": study.component_name(given["method"])})
+    chosen = settings["policy"]
+    policy = None if chosen is None else policy_of(context.study, chosen)
+    return Request(
+        model=_name(context.study, model["name"]),
+        privacy=choices.privacy(),
+        method=choices.built_method(),
+        protection=None if policy is None else PolicyPromise(policy),
+        course=choices.course(),
+        kind=_kind(context.study, model, choices.objective),
+        objective=choices.objective,
+        classes=tuple(model.get("classes", ())),
+        long=model["long"],
+        lora_rank=model["lora_rank"],
+        trainable=model.get("trainable"),
+        pooling=model.get("pooling"),
+        # One that is learned from the text takes the place of the study's own.
+        tokenizer=None if choices.vocabulary() else _tokenizer(context.study, model),
+        vocabulary=choices.vocabulary(),
+        settings=dict(model["settings"]),
+        corpus={"study": context.cell.key},
+        seed=training_seed(context),
+    )
+
+
+def training_seed(context: Context) -> int | None:
+    """Every level draws its own weights, samples and noise, so that errors are independent.
+
+    What is paid for is a release, and draws from the system.
+    """
+    settings = context.cell.settings
+    if settings.get(CHARGED):
+        return None
     text = context.target.settings if len(context.cell.inputs) > 1 else None
     decides = {"training": settings["training"], "policy": settings["policy"], "text": text}
     return own_seed(context.cell.seed, decides)
 
 
 def _beside(stated: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("plan", "as_in_the_paper")
+    names = ("plan", "as_in_the_paper", "parts")
     return {name: stated[name] for name in names if name in stated}
 
 
 def _untrained(context: Context, model: Mapping[str, Any]) -> CellResult:
     from sfumato.models.load import load_model, save_model
     from sfumato.training.methods.base import INITIAL
+    from sfumato.training.objectives import choose_objective, mark_objective, new_tokenizer
 
+    # An anchor has no method: of what is usual in the study, what it has to predict.
+    asked = (context.study.model or {}).get("objective")
+    kind, name = _kind(context.study, model, asked), _name(context.study, model["name"])
+    objective = choose_objective(asked, kind)
     loaded = load_model(
-        _name(context.study, model["name"]),
+        name,
         randomness=Randomness.reproducible(context.cell.seed).stream(INITIAL),
-        kind=_kind(model),
+        kind=kind,
         classes=tuple(model.get("classes", ())),
-        tokenizer=_load_tokenizer(context.study, model),
+        tokenizer=new_tokenizer(name, _load_tokenizer(context.study, model), objective),
         settings=dict(model["settings"]),
         pooling=model.get("pooling"),
     )
     shutil.rmtree(context.here / "model", ignore_errors=True)
-    save_model(loaded, context.here / "model")
+    save_model(mark_objective(loaded, objective), context.here / "model")
     return CellResult(sentence=UNTRAINED)
 
 
-def _kind(model: Mapping[str, Any]) -> str:
-    return "classifier" if model.get("classes") else "causal"
+def _kind(study: StudySpec, model: Mapping[str, Any], objective: str | None) -> str:
+    from sfumato.training.objectives import kind_to_train
+
+    return kind_to_train(_name(study, model["name"]), objective, model.get("classes", ()))
 
 
 def _name(study: StudySpec, name: Any) -> str:

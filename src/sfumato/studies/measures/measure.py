@@ -1,11 +1,11 @@
 """The protocol of measures: a specimen goes in, figures with their meaning come out.
 
 A measure is a frozen dataclass whose fields are its settings. It declares what it looks at (``of``:
-a privatized text, a model or a mechanism), whether its figures are about leakage or utility
-(``role``), and for each figure which direction is better (``better``). So studies, curves and
-reports can show the figures of any measure. For a group of documents it is called again with a part
-of the specimen. A measure with charts has a class method ``chapter(taken)``, which returns what a
-report shows.
+a privatized text, noisy vectors, a model or a mechanism), whether its figures are about leakage or
+utility (``role``), and for each figure which direction is better (``better``). So studies, curves
+and reports can show the figures of any measure. For a group of documents it is called again with a
+part of the specimen. A measure with charts has a class method ``chapter(taken)``, which returns
+what a report shows.
 
 Care
     Figures that were measured on private text reveal something about it, and no guarantee covers
@@ -20,8 +20,10 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from sfumato.attacks.vectors.target import open_vectors
 from sfumato.catalog import find
 from sfumato.charts.chapter import Against
+from sfumato.core.arrays import Floats
 from sfumato.core.errors import BadInput, InvalidArgument, MissingInput
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import read_table
@@ -32,7 +34,7 @@ from sfumato.text.document import Document
 if TYPE_CHECKING:
     from sfumato.models.load import LoadedModel
 
-TEXT, MODEL, MECHANISM = "text", "model", "mechanism"
+TEXT, MODEL, MECHANISM, VECTORS = "text", "model", "mechanism", "vectors"
 
 ItemT = TypeVar("ItemT")
 Each = Callable[["Specimen"], Sequence[ItemT]]
@@ -46,13 +48,17 @@ class Specimen:
     For a text, ``documents`` are the privatized documents and ``originals`` their originals, if
     these are known. For a model, ``model`` is its folder and ``documents`` are the texts to test it
     on. For a mechanism, ``mechanism`` is the mechanism, or None if it does not replace words one by
-    one. ``group`` names the group of the documents, if they are only a part.
+    one. For vectors, ``released`` and ``clear`` have a row for each document, with noise and
+    without, and ``originals`` are the documents. ``group`` names the group of the documents, if
+    they are only a part.
     """
 
     documents: Sequence[Document] = ()
     originals: Sequence[Document] | None = None
     model: Path | None = None
     mechanism: object | None = None
+    released: Floats | None = None
+    clear: Floats | None = None
     group: str | None = None
     _whole: Specimen | None = None
     _places: Sequence[int] = ()
@@ -63,7 +69,9 @@ class Specimen:
         originals = self.originals
         return replace(
             self,
-            documents=[self.documents[place] for place in places],
+            documents=[self.documents[place] for place in places] if self.documents else (),
+            released=None if self.released is None else self.released[list(places)],
+            clear=None if self.clear is None else self.clear[list(places)],
             originals=None if originals is None else [originals[place] for place in places],
             group=group,
             _whole=self,
@@ -80,15 +88,17 @@ class Specimen:
             self._known[compute] = list(compute(self))
         return self._known[compute]
 
-    def loaded(self, kind: str) -> LoadedModel:
-        """The model, from the folder of a run or from its own."""
+    def loaded(self, kind: str | None) -> LoadedModel:
+        """The model, from the folder of a run or from its own; a language model without a kind."""
+        from sfumato.models.kinds import kind_in
         from sfumato.models.load import load_model
 
         if self.model is None or not self.documents:
             raise MissingInput("a model is measured on text it has not seen: name it, `corpus=...`")
         inside = self.model / "model"
         folder = inside if inside.is_dir() else self.model
-        return load_model(str(folder), randomness=Randomness.secure(), kind=kind)
+        found = kind or kind_in(folder)
+        return load_model(str(folder), randomness=Randomness.secure(), kind=found)
 
     def pairs(self) -> list[tuple[str, str]]:
         """The text of every document before and after."""
@@ -104,6 +114,19 @@ class Specimen:
             )
         both = zip(self.originals, self.documents, strict=True)
         return [(before.text, after.text) for before, after in both]
+
+
+def vector_specimen(path: Path, originals: Sequence[Document], encoder: str = "") -> Specimen:
+    """Noisy vectors of a file, and those of its originals without noise."""
+    target = open_vectors(path, encoder)
+    if target.of_words or len(originals) > len(target.vectors):
+        raise BadInput(
+            f"{path} has vectors of words, or of other documents than the originals: one vector "
+            "for each document is measured, in the same order"
+        )
+    # Coins are made-up documents at the end of a study's file. They are not measured.
+    clear = target.encode([one.text for one in originals])
+    return Specimen(originals=originals, released=target.vectors[: len(originals)], clear=clear)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +153,7 @@ class Measure(Protocol):
 
     @property
     def of(self) -> str:
-        """What it looks at: a text, a model or a mechanism."""
+        """What it looks at: a text, vectors, a model or a mechanism."""
         ...
 
     @property

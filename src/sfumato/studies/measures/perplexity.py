@@ -3,7 +3,8 @@
 Figures
     ``perplexity`` and ``accuracy``: the exponential of the mean −ln p of a token, and the share of
     tokens that the model found likeliest. With a ``policy``, both are also given for the tokens in
-    which it finds something, and for the others.
+    which it finds something, and for the others. Of a model that fills in spans, masks or the rest
+    of a text, they are those of the tokens that it has to predict.
 """
 
 from __future__ import annotations
@@ -57,11 +58,13 @@ class PerplexityMeasure:
         return MeasureReading(figures=found)
 
     def _predict(self, specimen: Specimen) -> list[tuple[Predicted, Mask | None]]:
-        from sfumato.training.evaluation import predict_tokens, select_tokens
+        from sfumato.training.evaluation import predict_tokens, refuse_selecting, select_tokens
 
-        model = specimen.loaded("causal")
-        scores = predict_tokens(model, specimen.documents)
+        model = specimen.loaded(None)
         policy = self._policy()
+        if policy is not None:
+            refuse_selecting(model)
+        scores = predict_tokens(model, specimen.documents)
         if policy is None:
             return [(one, None) for one in scores]
         masks = select_tokens(model, specimen.documents, policy)

@@ -85,6 +85,7 @@ class PredictionRequest(SynthesisRequest):
         ensemble = self.chosen.ensemble(plan, names)
         units = [documents[one] for (one,) in chosen]
         labels = label_places(units, self.classes)
+        held = self.pay(documents, output, plan.guarantee(), plan.costs(), randomness)
         counts = noisy_counts(plan, labels, randomness.stream(COUNTS))
         groups = split_places(plan, labels, counts, randomness.stream(ORDER))
         encoded = ensemble.writer.tokenizer.encode_many([one.text for one in units])
@@ -98,7 +99,7 @@ class PredictionRequest(SynthesisRequest):
             if control is None
             else _write(ensemble, groups, None, randomness.stream(CONTROL), "control")
         )
-        return write_synthetic(
+        written = write_synthetic(
             output,
             _statement(self, plan, ensemble),
             found,
@@ -107,6 +108,9 @@ class PredictionRequest(SynthesisRequest):
             control=None if control is None else (control, alone),
             overwrite=overwrite,
         )
+        if held is not None:
+            held.settle()
+        return written
 
 
 def noisy_counts(

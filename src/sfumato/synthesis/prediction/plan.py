@@ -34,8 +34,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sfumato.accounting.bounded_range import ProvenLevel, concentration, least_level, total
+from sfumato.accounting.budget.costs import Costs
 from sfumato.accounting.delta import privacy_units, resolve_delta
-from sfumato.accounting.events import BoundedRange
+from sfumato.accounting.events import BoundedRange, SampledGaussian
 from sfumato.accounting.orders import best_epsilon
 from sfumato.core.checks import at_least, between, one_of, positive
 from sfumato.core.errors import InvalidArgument
@@ -214,6 +215,13 @@ class PredictionPlan:
             leaks=(_UNITS_LEAK.format(unit=self.unit),),
             uncovered=(*uncovered, MODEL_GAP),
         )
+
+    def costs(self) -> Costs:
+        """What everything costs in divergences: the tokens of one text, and noised label counts."""
+        stated = self.guarantee()
+        counts = (SampledGaussian(noise_multiplier=self.label_noise),) if self.counts_labels else ()
+        events = (self._draws(self.shift), *counts)
+        return Costs(unit=self.unit, neighbors=stated.neighbors, events=events)
 
     def _draws(self, shift: float) -> BoundedRange:
         return BoundedRange(range=shift + _ROUNDING, outcomes=None, count=self.tokens)

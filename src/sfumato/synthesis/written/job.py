@@ -26,6 +26,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from sfumato.accounting.budget.payment import Payment
 from sfumato.core.checks import at_least, one_of
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.progress import announce, progress
@@ -44,7 +45,12 @@ from sfumato.synthesis.corpus import (
 from sfumato.synthesis.plan import EQUAL, NOISED
 from sfumato.synthesis.shares import divide
 from sfumato.synthesis.written.filters import TextFilter
-from sfumato.synthesis.written.label_counts import given_weights, noised_weights, together
+from sfumato.synthesis.written.label_counts import (
+    given_weights,
+    noised_weights,
+    pay_for_counts,
+    together,
+)
 from sfumato.synthesis.written.unfinished import Batch, Unfinished
 from sfumato.text.document import Document
 from sfumato.training.control_codes import code_of
@@ -64,7 +70,8 @@ class WritingRequest:
     """All that decides a corpus besides the model; all of it is public.
 
     ``shares`` are weights of labels; without them labels get equally many texts, or with
-    ``labels_epsilon`` as many as noised counts of the ``originals`` say.
+    ``labels_epsilon`` as many as noised counts of the ``originals`` say, for which a ``payment``
+    pays.
     """
 
     texts: int = 500
@@ -73,8 +80,14 @@ class WritingRequest:
     shares: dict[str, float] = field(default_factory=dict)
     labels_epsilon: float | None = None
     batch: int = 64
+    payment: Payment | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if self.payment is not None and self.labels_epsilon is None:
+            raise InvalidArgument(
+                "what a trained model writes costs nothing more than its training, so there is "
+                "nothing to pay for: leave `budget=...` out (it pays for `labels_epsilon=...`)"
+            )
         at_least("texts", self.texts, 1)
         at_least("batch", self.batch, 1)
         if self.shares and self.labels_epsilon is not None:
@@ -213,9 +226,14 @@ def _weights(
     randomness: Randomness,
 ) -> list[float]:
     if asked.labels_epsilon is not None and originals is not None:
-        return noised_weights(
-            originals(), labels, epsilon=asked.labels_epsilon, unit=unit, randomness=randomness
+        documents = originals()
+        held = pay_for_counts(asked.payment, documents, asked.labels_epsilon, unit, randomness)
+        weights = noised_weights(
+            documents, labels, epsilon=asked.labels_epsilon, unit=unit, randomness=randomness
         )
+        if held is not None:
+            held.settle()
+        return weights
     return given_weights(asked.shares, labels) if asked.shares else [1.0] * len(labels)
 
 

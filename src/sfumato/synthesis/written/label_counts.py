@@ -22,6 +22,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from sfumato.accounting.budget.charges import Claim
+from sfumato.accounting.budget.payment import Hold, Payment, digest_of, refuse_seed
 from sfumato.core.checks import number, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
@@ -67,6 +69,31 @@ def noised_weights(
     counts = Counter(documents[one].labels[0] for (one,) in units)
     draws = ExactDraws(randomness.stream(_NOISE))
     return [float(counts[label] + draws.geometric(rate)) for label in labels]
+
+
+def pay_for_counts(
+    payment: Payment | None,
+    documents: Sequence[Document],
+    epsilon: float,
+    unit: str,
+    randomness: Randomness,
+) -> Hold | None:
+    """Hold the level of noised counts before they are drawn; the model was paid for before."""
+    if payment is None:
+        return None
+    refuse_seed(randomness)
+    proven = Guarantee(
+        notion=Notion.PURE_DP,
+        unit=unit,
+        neighbors=LACKS_ONE.format(unit=unit),
+        epsilon=positive("labels_epsilon", epsilon),
+        scope="how many units have which label, with noise",
+    )
+    work = {
+        "work": "label counts",
+        "corpus": digest_of((one.text, one.author, *one.labels) for one in documents),
+    }
+    return payment.pay(Claim(proven), work)
 
 
 def together(guarantee: Guarantee, epsilon: float) -> Guarantee:

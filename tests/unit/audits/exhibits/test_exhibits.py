@@ -13,13 +13,14 @@ import pytest
 
 from pairs import all_rows
 from sfumato.audits.exhibits import encoders, synthesis, words
-from sfumato.audits.exhibits.exhibit import frequent_words, laplace_coordinates
+from sfumato.audits.exhibits.exhibit import frequent_words
 from sfumato.audits.exhibits.table import EXHIBITS, find_exhibit
 from sfumato.audits.subject import VectorSubject
 from sfumato.core.errors import UnknownName
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.claims import loss_bounds
 from sfumato.mechanisms.custom import Custom
+from sfumato.mechanisms.laplace import laplace_coordinates
 from sfumato.mechanisms.rows import distances
 from sfumato.mechanisms.truncated import Truncated
 from sfumato.mechanisms.vickrey import Vickrey
@@ -41,11 +42,14 @@ def test_the_list_has_every_claim_that_must_be_caught() -> None:
         "adept",
         "aug-pe-labels",
         "broadcast-noise",
+        "cape",
+        "cape-one-noise",
         "classic-gaussian",
         "custext-across-groups",
         "custext-without-half",
         "dpnr",
         "dptext",
+        "federate",
         "kappa-across-dimensions",
         "kept-stop-words",
         "noise-over-batch",
