@@ -28,6 +28,8 @@ COPIED = {"changelog.md": "CHANGELOG.md", "security.md": "SECURITY.md"}
 STATEMENTS = "Guarantee|Why it holds|Care|Reference"
 STATEMENT = re.compile(rf"^({STATEMENTS})\n    (?=\S)", re.MULTILINE)
 DOCTEST = re.compile(r"^( *)>>> .*(?:\n *\S.*)*", re.MULTILINE)
+# Links to code: they lead somewhere in the repository, and nowhere on the site.
+TO_CODE = re.compile(r"\[([^\]]+)\]\(\.\./(?:src|tests|studies|benchmarks)/[^)]*\)")
 FETCHED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"?(?:https?:)?//[^>]*>")
 
 
@@ -99,11 +101,11 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Let links that lead out of docs/ to a copied file lead to its copy."""
+    """Let links that lead out of docs/ lead to a copy, or, to code, be the name of its file."""
     del page, config, files
     for address, name in COPIED.items():
         markdown = markdown.replace(f"](../{name})", f"]({address})")
-    return markdown
+    return TO_CODE.sub(r"`\1`", markdown)
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> None:
