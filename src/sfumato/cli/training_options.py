@@ -221,6 +221,15 @@ ControlCodesOption = Annotated[
         help="Train a language model that writes for each of --classes; see 'sfumato write'.",
     ),
 ]
+TagsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tags",
+        metavar="A[,B,…]",
+        help="Train a tagger that finds spans of these types, labeled in --span-field of JSON "
+        "lines, or in CoNLL.",
+    ),
+]
 ClassWeightsOption = Annotated[
     str | None,
     typer.Option(

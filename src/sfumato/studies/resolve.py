@@ -59,6 +59,7 @@ class Model:
     trainable: str | None = None
     pooling: str | None = None
     classes: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
     long: str = "split"
 
     def __post_init__(self) -> None:
@@ -71,7 +72,8 @@ def model_settings(study: StudySpec) -> dict[str, Any]:
     """Everything that determines the model before training."""
     model = _model(study)
     # What nobody asked for names no cell, so that older results keep their names.
-    unasked = {key for key in ("trainable", "pooling", "classes") if not getattr(model, key)}
+    optional = ("trainable", "pooling", "classes", "tags")
+    unasked = {key for key in optional if not getattr(model, key)}
     found = {key: value for key, value in asdict(model).items() if key not in unasked}
     spec = model.name
     if spec not in entries("models"):

@@ -11,16 +11,19 @@ import torch
 from numpy.typing import NDArray
 
 from sfumato.core.display import as_html
-from sfumato.core.errors import InvalidArgument
+from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.progress import Advance, progress
 from sfumato.core.randomness import Randomness
 from sfumato.models.load import LoadedModel
 from sfumato.models.output_layer import IGNORED
+from sfumato.models.tagging import find_spans
 from sfumato.policies.policy import Policy, find_in
 from sfumato.results.measured import Measured, Predicted
 from sfumato.statistics.classification import Classified, measure_classes
+from sfumato.statistics.entities import Tagged, measure_entities
 from sfumato.statistics.prediction import accuracy, perplexity
 from sfumato.text.document import Document
+from sfumato.text.tagging import types_of
 from sfumato.training.batches import physical_batches
 from sfumato.training.features import HeadFeatures
 from sfumato.training.methods.streams import inside
@@ -101,9 +104,30 @@ def classify(
     return Classification(tuple(found), model.context, records.counts.truncated)
 
 
+def tag(model: LoadedModel, documents: Sequence[Document]) -> list[Tagged]:
+    """The spans that came with each document, and those that a tagger finds."""
+    types = set(types_of(model.tags))
+    found = find_spans(model, [document.text for document in documents])
+    tagged = []
+    for number, (document, said) in enumerate(zip(documents, found, strict=True), start=1):
+        if any(span.label not in types for span in document.spans):
+            raise BadInput(
+                f"document {number} has a span whose label is none of the tags "
+                f"({', '.join(types_of(model.tags))})"
+            )
+        truth, said_too = (
+            frozenset((span.start, span.end, span.label) for span in spans)
+            for spans in (document.spans.disjoint(), said)
+        )
+        tagged.append(Tagged(truth, said_too, document.author))
+    return tagged
+
+
 @dataclass(frozen=True)
 class EvaluationRow:
     """A figure on some tokens: ``all``, those that a policy selects, the others, or ``labels``.
+
+    That of a tagger is on ``spans``.
 
     ``group`` names the documents, if they are only those of a group. If there are no such tokens,
     there is no value.
@@ -157,9 +181,17 @@ def evaluate_model(
 ) -> Evaluation:
     """Perplexity and accuracy, also for the tokens that a policy selects.
 
-    For a classifier accuracy, Matthews correlation and F1, also of every group of documents, which
+    For a tagger precision, recall and F1 of the spans that came with the documents. For a classifier accuracy, Matthews correlation and F1, also of every group of documents, which
     is the second of their labels.
     """
+    if model.tags:
+        rows = measure_predictions(model, documents, Randomness.secure())
+        return Evaluation(
+            tuple(
+                EvaluationRow("spans", one.metric, one.value, one.low, one.high, one.n)
+                for one in rows
+            )
+        )
     if policy is not None:
         refuse_selecting(model)
     with progress("evaluating", len(documents), unit_is_bytes=False) as advance:
@@ -210,7 +242,12 @@ def _measure(
 def measure_predictions(
     model: LoadedModel, documents: Sequence[Document], randomness: Randomness
 ) -> list[Measured]:
-    """Perplexity and accuracy of a language model; accuracy, correlation and F1 of a classifier."""
+    """Perplexity and accuracy of a language model; accuracy, correlation and F1 of a classifier.
+
+    Of a tagger, precision, recall and F1 of spans.
+    """
+    if model.tags:
+        return measure_entities(tag(model, documents), types_of(model.tags), randomness)
     if model.classes:
         said = [one for one in classify(model, documents).documents if one is not None]
         return measure_classes(said, model.classes, randomness)

@@ -79,7 +79,8 @@ class Request:
     ``vocabulary`` is a private tokenizer that is learned first, from the training text.
 
     ``kind`` is that of the model (``models.kinds``), and ``objective`` what it has to predict, by
-    default what is usual for the kind.
+    default what is usual for the kind. ``classes`` are those that a classifier tells apart, or the
+    types that a tagger finds.
 
     ``control_codes`` are the labels whose codes the documents begin with, if they do
     (``control_codes.py``).

@@ -172,7 +172,7 @@ def run_request(context: Context) -> Request:
         course=choices.course(),
         kind=_kind(context.study, model, choices.objective),
         objective=choices.objective,
-        classes=tuple(model.get("classes", ())),
+        classes=_named(model),
         long=model["long"],
         lora_rank=model["lora_rank"],
         trainable=model.get("trainable"),
@@ -217,7 +217,7 @@ def _untrained(context: Context, model: Mapping[str, Any]) -> CellResult:
         name,
         randomness=Randomness.reproducible(context.cell.seed).stream(INITIAL),
         kind=kind,
-        classes=tuple(model.get("classes", ())),
+        classes=_named(model),
         tokenizer=new_tokenizer(name, _load_tokenizer(context.study, model), objective),
         settings=dict(model["settings"]),
         pooling=model.get("pooling"),
@@ -230,7 +230,13 @@ def _untrained(context: Context, model: Mapping[str, Any]) -> CellResult:
 def _kind(study: StudySpec, model: Mapping[str, Any], objective: str | None) -> str:
     from sfumato.training.objectives import kind_to_train
 
-    return kind_to_train(_name(study, model["name"]), objective, model.get("classes", ()))
+    name = _name(study, model["name"])
+    return kind_to_train(name, objective, model.get("classes", ()), model.get("tags", ()))
+
+
+def _named(model: Mapping[str, Any]) -> tuple[str, ...]:
+    """The classes of a classifier, or the types that a tagger finds."""
+    return tuple(model.get("classes") or model.get("tags") or ())
 
 
 def _name(study: StudySpec, name: Any) -> str:
