@@ -211,7 +211,7 @@ SpanFieldOption = Annotated[
     str | None,
     typer.Option(
         "--span-field",
-        help="The field that holds labeled spans, a list of {start, end, label}; spans unless told.",
+        help="The field that holds labeled spans, a list of {start, end, label}: spans, by default.",
     ),
 ]
 GroupFieldOption = Annotated[

@@ -18,6 +18,7 @@ from sfumato.text.span import Spans
 
 Spell = Callable[[str, Edited], str]  # the old literal and the edits to the new literal
 
+NO_SPANS = Spans()
 CHARACTERS = 1 << 18
 RECORDS = 4096
 
@@ -83,7 +84,7 @@ class Record:
     author: str | None = None
     labels: tuple[str, ...] = ()
     language: str = ""
-    spans: Spans = Spans()
+    spans: Spans = NO_SPANS
     more: bool = False
     left: tuple[Left, ...] = ()
     dropped: tuple[str, ...] = ()

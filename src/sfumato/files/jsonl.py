@@ -16,9 +16,9 @@ from typing import Any, BinaryIO
 from sfumato.core.errors import MalformedRecord
 from sfumato.files.chunks import Left, Record, TextChunk, chunk_records
 from sfumato.files.json_places import Kind, Value, cuts, values_in
+from sfumato.files.labeled_spans import read_spans
 from sfumato.files.layout import Layout, labels_of, language_of, missing_field
 from sfumato.files.lines import decode_lines
-from sfumato.files.labeled_spans import read_spans
 from sfumato.files.paths import Place, column_of, leads_to, parse_path, refuse_elements
 from sfumato.text.edits import Edit, Edited, splice
 from sfumato.text.span import Spans

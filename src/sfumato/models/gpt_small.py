@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.core.checks import at_least, between
 from sfumato.core.errors import InvalidArgument
@@ -50,8 +50,9 @@ class GptSmall:
         """The network with a head for the label of every token; it reads what stands before."""
         from transformers import GPT2ForTokenClassification
 
-        config = self._config(tokenizer)
+        config: Any = self._config(tokenizer)
         config.num_labels = labels
+        config.classifier_dropout = float(self.dropout)  # a tenth unless told
         return GPT2ForTokenClassification(config)
 
     def _config(self, tokenizer: Tokenizer) -> GPT2Config:
@@ -69,6 +70,4 @@ class GptSmall:
             bos_token_id=tokenizer.begin,
             eos_token_id=tokenizer.end,
             pad_token_id=tokenizer.padding,
-            # Of a head for tokens; otherwise a tenth of what it reads would be dropped.
-            classifier_dropout=float(self.dropout),
         )

@@ -52,6 +52,7 @@ from sfumato.models.pooling import STATED_IN, check_pooling, choose_pooling, set
 from sfumato.models.provenance import write_provenance
 from sfumato.models.token_heads import build_tagger, read_tagger
 from sfumato.models.tokenizer import Tokenizer, has_tokenizer, load_tokenizer
+from sfumato.statistics.class_tree import ClassTree
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
 SECONDS = 10.0
 # Weights in other formats are never read, so they are not fetched.
 _WANTED = ["*.json", "*.txt", "*.model", "*.safetensors"]
+# The setting of a saved classifier that says what separates the parts of its classes.
+SEPARATOR = "sfumato_class_separator"
 # The context of a network that states none.
 CONTEXT = 256
 _PROBE = 8
@@ -98,7 +101,8 @@ class LoadedModel:
     ``classes`` are the names of a classifier's classes in the order of its outputs. ``new`` are the
     names of weights that its folder lacked and that were drawn; ``fixed`` those of modules that
     stay in evaluation mode, because nothing in them is trained. ``tags`` are a tagger's labels in
-    the order of its outputs (``text.tagging``). ``pooling`` is what the head reads
+    the order of its outputs (``text.tagging``). With a ``separator`` classes are paths in a tree.
+    ``pooling`` is what the head reads
     of a text (``models.pooling``), if that was chosen. ``objective`` is what a language model was
     trained to predict, if that is not what is usual for its ``kind``.
     """
@@ -113,6 +117,12 @@ class LoadedModel:
     kind: str = "causal"
     objective: str = ""
     tags: tuple[str, ...] = ()
+    separator: str = ""
+
+    @property
+    def tree(self) -> ClassTree | None:
+        """The tree of a classifier's classes, if they are paths in one."""
+        return ClassTree(self.classes, self.separator) if self.separator else None
 
     def begin_training(self) -> Any:
         """The network in training mode, but for what is fixed."""
@@ -135,8 +145,9 @@ def load_model(  # noqa: PLR0913  # what is loaded, and how it is read
     """Build or load a model of a ``kind``; ``settings`` are those of a built-in one.
 
     ``classes`` names the classes of a classifier with a new head, or the types that a tagger with a
-    new head finds, and ``pooling`` what a classifier's head reads of a text; by default what the folder of an encoder says, else what is usual for it. A
-    tokenizer may be given for a model from scratch, or for a folder that has none.
+    new head finds, and ``pooling`` what a classifier's head reads of a text; by default what the
+    folder of an encoder says, else what is usual for it. A tokenizer may be given for a model from
+    scratch, or for a folder that has none.
     """
     one_of("kind", kind, KINDS)
     if kind not in ("classifier", TAGGER) and classes:
@@ -171,9 +182,7 @@ def _build(
     tokenizer = tokenizer or default_tokenizer()
     if kind == TAGGER:
         network, tags = build_tagger(name, architecture, tokenizer, classes)
-        return LoadedModel(
-            network, tokenizer, context_of(network, tokenizer), kind=kind, tags=tags
-        )
+        return LoadedModel(network, tokenizer, context_of(network, tokenizer), kind=kind, tags=tags)
     if kind == "classifier":
         _require_classes(classes)
     elif kind != own:
@@ -232,7 +241,16 @@ def _from_folder(
         kind=kind,
         objective=trained_for,
         tags=tags,
+        separator=str(getattr(network.config, SEPARATOR, "")) if classes else "",
     )
+
+
+def mark_separator(model: LoadedModel, separator: str) -> LoadedModel:
+    """The classifier, whose classes are paths in a tree; it says so also when it is saved."""
+    marked = replace(model, separator=separator)
+    if marked.tree is not None:  # an error if they are none
+        setattr(model.network.config, SEPARATOR, separator)
+    return marked
 
 
 def slice_losses(network: PreTrainedModel) -> None:

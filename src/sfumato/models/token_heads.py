@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.pretrained import read_network
 from sfumato.text.tagging import OUTSIDE, bio, types_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 _HEAD = "ForTokenClassification"
 
 
 def build_tagger(
     name: str, architecture: Any, tokenizer: Any, types: Sequence[str]
-) -> tuple[Any, tuple[str, ...]]:
+) -> tuple[PreTrainedModel, tuple[str, ...]]:
     """A new network of a built-in architecture, and its labels."""
     if not hasattr(architecture, "build_tagger"):
         raise InvalidArgument(
@@ -34,15 +37,13 @@ def build_tagger(
 
 def read_tagger(
     folder: Path, config: Any, types: Sequence[str]
-) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
+) -> tuple[PreTrainedModel, tuple[str, ...], tuple[str, ...]]:
     """A network of a folder, its labels, and the weights that were drawn as it has none."""
     if any(name.endswith(_HEAD) for name in config.architectures or ()):
         labels = _own_labels(folder, config, types)
     else:
         labels = _new_labels(types)
-    network, missing = read_network(
-        f"AutoModel{_HEAD}", folder, "a tagger", classes=len(labels)
-    )
+    network, missing = read_network(f"AutoModel{_HEAD}", folder, "a tagger", classes=len(labels))
     _name(network, labels)
     return network, labels, tuple(missing)
 

@@ -13,8 +13,8 @@ class Document:
     """A text with an optional id, author and labels; immutable.
 
     ``language`` is an ISO 639-1 code such as "de", where it is known. ``spans`` are those that came
-    with the text, if somebody labeled them. ``place`` says where it was read (``line 12``): messages
-    name a document and never quote it.
+    with the text, if somebody labeled them. ``place`` says where it was read (``line 12``):
+    messages name a document and never quote it.
     """
 
     text: str

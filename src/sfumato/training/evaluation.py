@@ -19,6 +19,7 @@ from sfumato.models.output_layer import IGNORED
 from sfumato.models.tagging import find_spans
 from sfumato.policies.policy import Policy, find_in
 from sfumato.results.measured import Measured, Predicted
+from sfumato.statistics.class_tree import measure_tree
 from sfumato.statistics.classification import Classified, measure_classes
 from sfumato.statistics.entities import Tagged, measure_entities
 from sfumato.statistics.prediction import accuracy, perplexity
@@ -92,12 +93,17 @@ class Classification:
 def classify(
     model: LoadedModel, documents: Sequence[Document], done: Advance | None = None
 ) -> Classification:
-    """The true class of every document, and the one that a classifier finds likeliest."""
+    """The true class of every document, and the one that a classifier finds likeliest.
+
+    Of classes in a tree it is the one that is reached by the likeliest node at every level.
+    """
+    tree = model.tree
     cut = Cut(context=model.context, long="truncate")
     records = make_labeled_records(documents, model.tokenizer, cut, model.classes)
     found: list[Classified | None] = [None] * len(documents)
     for count, (place, logits, label) in enumerate(each_row(model, records), start=1):
-        said, author = int(logits.argmax()), documents[place].author
+        said = int(logits.argmax()) if tree is None else tree.choose(logits.double().numpy())
+        author = documents[place].author
         found[place] = Classified(int(label), said, author)
         if done:
             done(count)
@@ -181,15 +187,16 @@ def evaluate_model(
 ) -> Evaluation:
     """Perplexity and accuracy, also for the tokens that a policy selects.
 
-    For a tagger precision, recall and F1 of the spans that came with the documents. For a classifier accuracy, Matthews correlation and F1, also of every group of documents, which
-    is the second of their labels.
+    For a tagger precision, recall and F1 of the spans that came with the documents. For a
+    classifier accuracy, Matthews correlation and F1, also of every group of documents, which is the
+    second of their labels.
     """
     if model.tags:
-        rows = measure_predictions(model, documents, Randomness.secure())
+        found = measure_predictions(model, documents, Randomness.secure())
         return Evaluation(
             tuple(
                 EvaluationRow("spans", one.metric, one.value, one.low, one.high, one.n)
-                for one in rows
+                for one in found
             )
         )
     if policy is not None:
@@ -220,9 +227,17 @@ def _evaluate_classes(
     rows = [
         EvaluationRow("labels", one.metric, one.value, one.low, one.high, one.n, group)
         for group, some in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0] or ""))
-        for one in measure_classes(some, model.classes, Randomness.secure())
+        for one in _measure_labels(model, some, Randomness.secure())
     ]
     return Evaluation(tuple(rows), tuple(filter(None, [found.note()])))
+
+
+def _measure_labels(
+    model: LoadedModel, said: Sequence[Classified], randomness: Randomness
+) -> list[Measured]:
+    found = measure_classes(said, model.classes, randomness)
+    tree = model.tree
+    return found if tree is None else [*found, *measure_tree(said, tree, randomness)]
 
 
 MeasureOf = Callable[[Sequence[Predicted], Randomness], Measured]
@@ -250,7 +265,7 @@ def measure_predictions(
         return measure_entities(tag(model, documents), types_of(model.tags), randomness)
     if model.classes:
         said = [one for one in classify(model, documents).documents if one is not None]
-        return measure_classes(said, model.classes, randomness)
+        return _measure_labels(model, said, randomness)
     scores = predict_tokens(model, documents)
     return [measure(scores, randomness) for measure in (perplexity, accuracy)]
 

@@ -158,7 +158,8 @@ class TokenRecords:
     token of the same document; for a classifier ``classes[i]`` is the label of row i, and
     ``class_weights`` may have a factor for the losses of each class. If ``wanted`` is given, only
     the tokens that it marks are predicted; the others are only read. With ``targets`` it is these
-    that are predicted. With an ``objective`` rows are not yet examples; ``drawn`` makes them so.
+    that are predicted. ``levels`` are those of a public tree of classes. With an ``objective`` rows
+    are not yet examples; ``drawn`` makes them so.
     """
 
     tokens: Tokens = field(repr=False)
@@ -174,6 +175,7 @@ class TokenRecords:
     class_weights: NDArray[np.float32] | None = field(default=None, repr=False)
     targets: Targets | None = field(default=None, repr=False)
     objective: Objective | None = field(default=None, repr=False)
+    levels: NDArray[np.int64] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.first) - 1

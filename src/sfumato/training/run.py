@@ -113,10 +113,10 @@ class Run:
         For a classifier accuracy, Matthews correlation and F1, also of every group of documents
         with the same ``group_field``; with an ``author_field`` the documents of an author count as
         one in the intervals. For a tagger precision, recall and F1 of the spans in ``span_field``,
-        which is "spans" unless it is called otherwise. With a ``policy``, also separately for the tokens that it selects and
-        for the others; ``settings`` are those of policies, as ``POLICY.KEY``. Without a ``header``
-        columns are called 1, 2, … On private text the figures are a further release, which the
-        guarantee does not cover.
+        which is "spans" unless it is called otherwise. With a ``policy``, also separately for the
+        tokens that it selects and for the others; ``settings`` are those of policies, as
+        ``POLICY.KEY``. Without a ``header`` columns are called 1, 2, … On private text the figures
+        are a further release, which the guarantee does not cover.
         """
         from sfumato.training.evaluation import evaluate_model
 

@@ -31,9 +31,9 @@ def measure(
 
     That is a privatized file, beside ``originals`` where the measure compares the two; the folder
     of a run or a model, which is tried on the text in ``corpus``; a file of noisy vectors, beside
-    ``originals``; or, for a measure of mechanisms,
-    a privatized file whose side file says how it was made. A measure of classifiers needs
-    ``label_field``, and one of taggers ``span_field`` if that is not "spans"; with ``author_field`` the documents of an author count together. Without a
+    ``originals``; or, for a measure of mechanisms, a privatized file whose side file says how it
+    was made. A measure of classifiers needs ``label_field``, and one of taggers ``span_field`` if
+    that is not "spans"; with ``author_field`` the documents of an author count together. Without a
     ``header`` columns are called 1, 2, … Measured on private text, the figures are a release of
     their own.
     """

@@ -54,6 +54,7 @@ def train(
     tokenizer_words: int | None = None,
     tokenizer_size: int | None = None,
     classes: Sequence[str | int] = (),
+    class_separator: str = "",
     tags: Sequence[str] = (),
     class_weights: Sequence[float] | str = (),
     control_codes: bool = False,
@@ -103,7 +104,9 @@ def train(
     weights stay as they are. ``pooling`` is what a classifier's new head reads of a text:
     ``first``, ``last`` or ``mean``; by default what the encoder's folder says, else what is usual
     for the network. ``class_weights`` are numbers, one for each class, by which a record's
-    loss is multiplied before its gradient is clipped. With ``tags`` a tagger is trained, which
+    loss is multiplied before its gradient is clipped. With a ``class_separator`` such as "/" the
+    classes are paths in a public tree (``health/flu``): their loss is the mean over its levels, and
+    every level is measured. With ``tags`` a tagger is trained, which
     finds spans of these types; examples of them are in the ``span_field`` of JSON lines, which is
     "spans" unless it is called otherwise, or in CoNLL. With ``control_codes`` the ``classes`` are
     not told apart but written for: a language model is trained on documents that begin with the
@@ -200,6 +203,7 @@ def train(
         kind=kind_to_train(str(model), objective, names, types),
         objective=objective,
         classes=names or types,
+        class_separator=class_separator,
         control_codes=codes,
         long=long,
         lora_rank=lora_rank,

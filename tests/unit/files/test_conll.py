@@ -18,8 +18,8 @@ WORDS = "-DOCSTART- -X- O O\n\nAda\tNNP\tB-PER\nLovelace\tNNP\tI-PER\n,\t,\tO\nU
 MORE = "\n  \nBo B-PER\nZoë B-PER\nleft O"
 
 
-def documents(path: Path, **layout: str) -> list[Document]:
-    return list(Source.of(path, Layout(**layout)).documents())
+def documents(path: Path, span_field: str | None = None) -> list[Document]:
+    return list(Source.of(path, Layout(span_field=span_field)).documents())
 
 
 def spans(document: Document) -> list[tuple[str, str]]:

@@ -101,9 +101,7 @@ def test_a_long_document_is_one_record_in_several_rows() -> None:
     assert read.tolist() == whole.tokens.tolist()
     assert found.predictions.tolist() == [5, 2, 0, 3]
     assert found.counts.split == 1
-    short = make_tagged_records(
-        DOCUMENTS, tokenizer(), Cut(context=CONTEXT, long="truncate"), TAGS
-    )
+    short = make_tagged_records(DOCUMENTS, tokenizer(), Cut(context=CONTEXT, long="truncate"), TAGS)
     assert [len(short.rows_of(record)) for record in range(4)] == [1, 1, 1, 1]
     of_authors = records(unit="author")
     assert of_authors.predictions.tolist() == [5, 5, 0]
@@ -178,7 +176,9 @@ def test_twin_that_divides_by_the_places_of_the_batch_is_found() -> None:
     assert max(found) > 100 * TOLERANCE
 
 
-def without_first(made_of: TokenRecords, model: nn.Module, *, together: bool, bound: float) -> float:
+def without_first(
+    made_of: TokenRecords, model: nn.Module, *, together: bool, bound: float
+) -> float:
     """By how much the clipped sum changes without the first record."""
     sums = []
     for chosen in (range(len(made_of)), range(1, len(made_of))):
@@ -214,7 +214,9 @@ def test_the_rows_of_a_record_are_clipped_together() -> None:
 # --- Models -----------------------------------------------------------------------------------
 
 
-def test_what_a_tagger_finds_does_not_depend_on_other_texts(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_what_a_tagger_finds_does_not_depend_on_other_texts(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
     model = made()
     texts = [one.text for one in DOCUMENTS] + ["", "Ada " * 9]
     together = find_spans(model, texts)

@@ -147,7 +147,7 @@ def test_what_does_not_fit_is_refused(run: Run, here: Path, tmp_path: Path) -> N
         train(corpus, tmp_path / "b", **(QUICK | {"tags": ["PER"]}), **PRIVATE)
     with pytest.raises(InvalidArgument, match="a tagger predicts none"):
         run.evaluate(corpus, policy="digits")
-    with pytest.raises(InvalidArgument, match="the model in .* is a tagger"):
+    with pytest.raises(InvalidArgument, match="attacks are on language models"):
         sfumato.attack("membership", run, members=corpus, others=here / "new.jsonl")
 
 
@@ -196,6 +196,6 @@ def test_a_study_refuses_spans_that_would_not_fit(here: Path) -> None:
     changed = text.replace('training = "private"', 'mechanism = "redact"\npolicy = "digits"')
     with pytest.raises(InvalidArgument, match="labeled spans would not fit"):
         Study.parse(changed.replace("epsilon = 8\n", ""), folder=here, name="tags").run(workers=0)
-    for more in ('[coins]\ncount = 2\n', '[canaries]\nsecrets = 1\n'):
+    for more in ("[coins]\ncount = 2\n", "[canaries]\nsecrets = 1\n"):
         with pytest.raises(InvalidArgument, match="texts without labeled spans"):
             Study.parse(text + more, folder=here, name="tags")

@@ -173,6 +173,7 @@ def run_request(context: Context) -> Request:
         kind=_kind(context.study, model, choices.objective),
         objective=choices.objective,
         classes=_named(model),
+        class_separator=model.get("class_separator", ""),
         long=model["long"],
         lora_rank=model["lora_rank"],
         trainable=model.get("trainable"),
@@ -205,7 +206,7 @@ def _beside(stated: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _untrained(context: Context, model: Mapping[str, Any]) -> CellResult:
-    from sfumato.models.load import load_model, save_model
+    from sfumato.models.load import load_model, mark_separator, save_model
     from sfumato.training.methods.base import INITIAL
     from sfumato.training.objectives import choose_objective, mark_objective, new_tokenizer
 
@@ -222,6 +223,8 @@ def _untrained(context: Context, model: Mapping[str, Any]) -> CellResult:
         settings=dict(model["settings"]),
         pooling=model.get("pooling"),
     )
+    if model.get("class_separator"):
+        loaded = mark_separator(loaded, model["class_separator"])
     shutil.rmtree(context.here / "model", ignore_errors=True)
     save_model(mark_objective(loaded, objective), context.here / "model")
     return CellResult(sentence=UNTRAINED)

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -128,6 +128,8 @@ class Task:
         if self.kind == "classifier":
             classes = self.model.classes
             made = make_labeled_records(self.documents, tokenizer, self.cut, classes)
+            if self.model.tree is not None:
+                made = replace(made, levels=self.model.tree.levels)
             return weigh_classes(made, len(classes), self.course.class_weights)
         if self.kind == "tagger":
             return make_tagged_records(self.documents, tokenizer, self.cut, self.model.tags)
