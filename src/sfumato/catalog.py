@@ -141,6 +141,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.studies.measures.deniability:DeniabilityMeasure",
             "how likely frequent words stay as they are (mechanism)",
         ),
+        "entities": (
+            "sfumato.studies.measures.entities:EntitiesMeasure",
+            "how well a tagger finds spans: precision, recall and F1",
+        ),
         "meteor": (
             "sfumato.studies.measures.meteor:MeteorMeasure",
             "words, stems and synonyms that a document keeps, by WordNet (text)",
@@ -351,6 +355,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "what Presidio's recognizers find, with a spaCy pipeline and no download",
         ),
         "regex": ("sfumato.policies.patterns:Regex", "what a regular expression matches"),
+        "tagger": (
+            "sfumato.models.tagger_policy:TaggerPolicy",
+            "what a tagger finds that was trained before",
+        ),
     },
     "representations": {
         "binary": (

@@ -39,7 +39,7 @@ DOCUMENTS = [name for name in catalog.entries("mechanisms") if rewrites_document
 STRETCHES = sorted(
     set(catalog.entries("mechanisms")) - {*WORD_MECHANISMS, *WRAPPERS, *DOCUMENTS, TABLE}
 )
-SPECS = {"regex": r"regex:\d+", "lexicon": None, "imperfect": None}
+SPECS = {"regex": r"regex:\d+", "lexicon": None, "imperfect": None, "tagger": None}
 # These need a trained pipeline: tests/unit/policies/linguistic holds them to the same.
 SPECS |= {"contextual": None, "entities": None, "presidio": None}
 POLICIES = [SPECS.get(name, name) for name in catalog.entries("policies")]

@@ -100,6 +100,10 @@ def open_model(
 
 
 def _attackable(kind: str, path: Path, *, any_kind: bool) -> str:
+    if kind == "tagger":
+        raise InvalidArgument(
+            f"the model in {path} is a tagger; attacks are on language models and classifiers"
+        )
     if kind in ("causal", "classifier") or any_kind:
         return kind
     raise InvalidArgument(

@@ -32,6 +32,7 @@ def evaluate(  # noqa: PLR0913  # a command's options are its parameters
     author_field: options.AuthorFieldOption = None,
     label_field: options.LabelFieldOption = None,
     group_field: options.GroupFieldOption = None,
+    span_field: options.SpanFieldOption = None,
     file_format: options.FormatOption = None,
     encoding: options.EncodingOption = "utf-8",
     no_header: options.NoHeaderOption = False,
@@ -41,7 +42,8 @@ def evaluate(  # noqa: PLR0913  # a command's options are its parameters
 
     With --policy also on the tokens that the policy selects, and on all others. A classifier needs
     --label-field; accuracy, Matthews correlation and F1 are measured, also for every group of
-    documents with the same --group-field. With --author-field the documents of an author count as
+    documents with the same --group-field. Of a tagger precision, recall and F1 of labeled spans are
+    measured, exact to the character. With --author-field the documents of an author count as
     one in the intervals. On private text the figures are a release of their own, which the model's
     guarantee does not cover; they are shown, and written nowhere.
 
@@ -61,6 +63,7 @@ def evaluate(  # noqa: PLR0913  # a command's options are its parameters
         author_field=author_field,
         label_field=label_field,
         group_field=group_field,
+        span_field=span_field,
         format=file_format,
         encoding=encoding,
         header=not no_header,

@@ -207,6 +207,13 @@ AuthorFieldOption = Annotated[
 LabelFieldOption = Annotated[
     str | None, typer.Option("--label-field", help="The field that holds the label.")
 ]
+SpanFieldOption = Annotated[
+    str | None,
+    typer.Option(
+        "--span-field",
+        help="The field that holds labeled spans, a list of {start, end, label}: spans, by default.",
+    ),
+]
 GroupFieldOption = Annotated[
     str | None,
     typer.Option(

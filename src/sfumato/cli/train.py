@@ -114,6 +114,8 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
             help="Train a classifier that tells these apart (needs --label-field).",
         ),
     ] = None,
+    class_separator: training_options.ClassSeparatorOption = "",
+    tags: training_options.TagsOption = None,
     class_weights: training_options.ClassWeightsOption = None,
     control_codes: training_options.ControlCodesOption = False,
     learning_rate: Annotated[float, typer.Option("--learning-rate", help="Step size.")] = 1e-3,
@@ -139,6 +141,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     field: options.FieldOption = options.TEXT,
     author_field: options.AuthorFieldOption = None,
     label_field: options.LabelFieldOption = None,
+    span_field: options.SpanFieldOption = None,
     file_format: options.FormatOption = None,
     encoding: options.EncodingOption = "utf-8",
     no_header: options.NoHeaderOption = False,
@@ -234,6 +237,8 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
                 tokenizer_words=tokenizer_words,
                 tokenizer_size=tokenizer_size,
                 classes=[one.strip() for one in classes.split(",")] if classes is not None else [],
+                class_separator=class_separator,
+                tags=[one.strip() for one in tags.split(",")] if tags is not None else [],
                 class_weights=training_options.weights_from(class_weights),
                 control_codes=control_codes,
                 learning_rate=learning_rate,
@@ -247,6 +252,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
                 field=options.only_field(field),
                 author_field=author_field,
                 label_field=label_field,
+                span_field=span_field,
                 format=file_format,
                 encoding=encoding,
                 header=not no_header,
@@ -370,7 +376,7 @@ def report(run: Run, *, as_json: bool) -> None:
         )
         return
     console = stdout()
-    counted = "labels" if run.model.classes else "tokens"
+    counted = "labels" if run.model.classes else "documents" if run.model.tags else "tokens"
     for one in run.measured:
         console.print(
             f"{one.metric} {one.value:.4g}{interval(one)} on {one.n:,} {counted}", markup=False

@@ -221,6 +221,23 @@ ControlCodesOption = Annotated[
         help="Train a language model that writes for each of --classes; see 'sfumato write'.",
     ),
 ]
+ClassSeparatorOption = Annotated[
+    str,
+    typer.Option(
+        "--class-separator",
+        metavar="TEXT",
+        help="Classes are paths in a tree, such as health/flu, and this separates their parts.",
+    ),
+]
+TagsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tags",
+        metavar="A[,B,…]",
+        help="Train a tagger that finds spans of these types, labeled in --span-field of JSON "
+        "lines, or in CoNLL.",
+    ),
+]
 ClassWeightsOption = Annotated[
     str | None,
     typer.Option(

@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from sfumato.core.errors import InvalidArgument, MalformedRecord, SfumatoError, StorageFailed
+from sfumato.files.labeled_spans import gold, read_spans
 from sfumato.files.lines import decode_lines
 from sfumato.files.output import open_to_read
 from sfumato.text.document import Document
-from sfumato.text.span import Span, Spans
+from sfumato.text.span import Spans
+
+__all__ = ["Labeled", "gold", "labeled_from_record", "read_labeled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +51,6 @@ class Labeled:
         }
 
 
-def gold(start: int, end: int, label: str) -> Span:
-    """A span that is known by construction or by annotation, not found by a policy."""
-    return Span(start, end, label, "gold", "given with the text")
-
-
 def labeled_from_record(record: Mapping[str, Any], where: str = "the record") -> Labeled:
     """Read what ``as_record`` gives; ``where`` names the record in an error ("line 3")."""
     if not isinstance(record, Mapping):
@@ -62,8 +60,7 @@ def labeled_from_record(record: Mapping[str, Any], where: str = "the record") ->
         raise MalformedRecord(f"{where}: the field text must be a string")
     if identity is not None and not _is_whole(identity) and not isinstance(identity, str):
         raise MalformedRecord(f"{where}: the field id must be a string, a whole number or null")
-    if not isinstance(spans, list | tuple):
-        raise MalformedRecord(f"{where}: the field spans must be a list")
+    found = read_spans(spans, len(text), where)
     label = record.get("label")
     if label is not None and not isinstance(label, str):
         raise MalformedRecord(f"{where}: the field label must be a string")
@@ -73,28 +70,7 @@ def labeled_from_record(record: Mapping[str, Any], where: str = "the record") ->
             raise MalformedRecord(f"{where}: the field {name} must be a string")
     labels = () if label is None else (label,)
     document = Document(text, None if identity is None else str(identity), labels=labels)
-    found = (
-        _span(span, len(text), f"{where}, span {number}")
-        for number, span in enumerate(spans, start=1)
-    )
-    return Labeled(document, Spans.of(found), **kinds)
-
-
-def _span(span: Any, length: int, where: str) -> Span:
-    # Neither text nor label is quoted: a label in the wrong column may be private text.
-    if not isinstance(span, Mapping):
-        raise MalformedRecord(f"{where} must be an object with start, end and label")
-    start, end, label = span.get("start"), span.get("end"), span.get("label")
-    if not _is_whole(start) or not _is_whole(end):
-        raise MalformedRecord(f"{where}: start and end must be whole numbers")
-    if not isinstance(label, str) or not label:
-        raise MalformedRecord(f"{where}: the label must be a string and not empty")
-    if not 0 <= start < end <= length:
-        raise MalformedRecord(
-            f"{where} runs from {start} to {end}; it must lie within the {length} characters "
-            "of the text and not be empty"
-        )
-    return gold(start, end, label)
+    return Labeled(document, found, **kinds)
 
 
 def _is_whole(value: object) -> TypeGuard[int]:

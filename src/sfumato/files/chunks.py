@@ -14,9 +14,11 @@ from sfumato.core.errors import MalformedRecord, UndecodableText
 from sfumato.files.paths import Place
 from sfumato.text.document import Document
 from sfumato.text.edits import Edited
+from sfumato.text.span import Spans
 
 Spell = Callable[[str, Edited], str]  # the old literal and the edits to the new literal
 
+NO_SPANS = Spans()
 CHARACTERS = 1 << 18
 RECORDS = 4096
 
@@ -82,6 +84,7 @@ class Record:
     author: str | None = None
     labels: tuple[str, ...] = ()
     language: str = ""
+    spans: Spans = NO_SPANS
     more: bool = False
     left: tuple[Left, ...] = ()
     dropped: tuple[str, ...] = ()
@@ -138,6 +141,7 @@ class TextChunk:
                             record.labels,
                             place,
                             language=record.language,
+                            spans=record.spans,
                         )
                     )
                 except UndecodableText as error:

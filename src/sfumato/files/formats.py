@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sfumato.core.errors import UnknownName
-from sfumato.files import jsonl, lines, parquet, separated, workbook
+from sfumato.files import conll, jsonl, lines, parquet, separated, workbook
 from sfumato.files.chunks import Chunk
 from sfumato.files.layout import Layout
 from sfumato.files.output import without_compression
@@ -20,7 +20,8 @@ class Format:
     """A way to read chunks and to make one file of the parts that came of them.
 
     ``dialect`` says which settings of a dialect the format has, ``live`` whether its records can be
-    handed on one by one while it is written.
+    handed on one by one while it is written. With ``has_spans`` documents come with labeled spans;
+    one that is not ``is_written`` can only be read.
     """
 
     name: str
@@ -29,6 +30,8 @@ class Format:
     has_fields: bool
     dialect: tuple[str, ...] = ()
     live: bool = True
+    has_spans: bool = False
+    is_written: bool = True
 
 
 def join_chunks(parts: Iterable[Path], output: BinaryIO) -> None:
@@ -41,11 +44,14 @@ def join_chunks(parts: Iterable[Path], output: BinaryIO) -> None:
 _TABLE = ("delimiter", "quote", "header")
 FORMATS = {
     "txt": Format("txt", lines.read, join_chunks, False),
-    "jsonl": Format("jsonl", jsonl.read, join_chunks, True),
+    "jsonl": Format("jsonl", jsonl.read, join_chunks, True, has_spans=True),
     "csv": Format("csv", separated.read, join_chunks, True, _TABLE),
     "tsv": Format("tsv", separated.read_tabs, join_chunks, True, _TABLE),
     "parquet": Format("parquet", parquet.read, parquet.assemble, True, live=False),
     "xlsx": Format("xlsx", workbook.read, join_chunks, True, ("header", "sheet"), live=False),
+    "conll": Format(
+        "conll", conll.read, join_chunks, False, live=False, has_spans=True, is_written=False
+    ),
 }
 _SUFFIXES = {".txt": "txt", ".text": "txt", ".md": "txt", ".log": "txt", ".raw": "txt"} | {
     ".jsonl": "jsonl",
@@ -55,6 +61,8 @@ _SUFFIXES = {".txt": "txt", ".text": "txt", ".md": "txt", ".log": "txt", ".raw":
     ".parquet": "parquet",
     ".pq": "parquet",
     ".xlsx": "xlsx",
+    ".conll": "conll",
+    ".iob2": "conll",
 }
 
 

@@ -16,10 +16,12 @@ from typing import Any, BinaryIO
 from sfumato.core.errors import MalformedRecord
 from sfumato.files.chunks import Left, Record, TextChunk, chunk_records
 from sfumato.files.json_places import Kind, Value, cuts, values_in
+from sfumato.files.labeled_spans import read_spans
 from sfumato.files.layout import Layout, labels_of, language_of, missing_field
 from sfumato.files.lines import decode_lines
 from sfumato.files.paths import Place, column_of, leads_to, parse_path, refuse_elements
 from sfumato.text.edits import Edit, Edited, splice
+from sfumato.text.span import Spans
 
 _SPACE = " \t\n\r"
 _MARK = "\ufeff"
@@ -87,6 +89,7 @@ def _records(stream: BinaryIO, layout: Layout) -> Iterator[Record]:
                 _name(members, "group_field", layout.group_field, number),
             ),
             language=language_of(_name(members, "language_field", layout.language_field, number)),
+            spans=_spans(line, members, layout, texts, number),
             left=tuple(left),
             dropped=tuple(gone.names),
         ).with_texts(((one.start, one.end, one.value) for one in texts), gone.cuts)
@@ -319,6 +322,19 @@ def _name(members: _Members, setting: str, field: str | None, line: int) -> str 
     if isinstance(value, bool):
         return str(value).lower()
     raise MalformedRecord(f"line {line}: the field {field!r} is neither text nor a number")
+
+
+def _spans(
+    line: str, members: _Members, layout: Layout, texts: Sequence[Value], number: int
+) -> Spans:
+    """The labeled spans of a record's text, if they are asked for."""
+    if layout.span_field is None:
+        return Spans()
+    member = _single(members, layout.span_field, number, "span_field")
+    length = len(texts[0].value) if texts and isinstance(texts[0].value, str) else 0
+    # Read once more: here numbers are kept as they are spelled.
+    given = json.loads(line[member.start : member.end])
+    return read_spans(given, length, f"line {number}", layout.span_field)
 
 
 def _members(line: str, number: int) -> _Members:

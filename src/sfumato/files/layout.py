@@ -23,6 +23,9 @@ _COMMON = (
     "mac_roman", "shift_jis", "utf-8",
 )  # fmt: skip
 
+# The field that holds labeled spans, unless it is called otherwise.
+SPANS = "spans"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
@@ -32,8 +35,8 @@ class Layout:
     may ask for ``several``: each is a document of its own, and whoever counts documents would
     take one person for many.
     ``author_field``, ``label_field`` and ``language_field`` are looked for only if they are given;
-    every record must have them then. ``group_field`` holds a second label, beside that of
-    ``label_field``.
+    every record must have them then, and so it is with ``span_field``, which holds labeled spans of
+    the text. ``group_field`` holds a second label, beside that of ``label_field``.
 
     What is in ``drop`` is taken out; what is in ``keep`` is left as it is on purpose. ``others``
     asks for what stands in all other columns. ``live`` records are handed on one by one.
@@ -47,6 +50,7 @@ class Layout:
     label_field: str | None = None
     group_field: str | None = None
     language_field: str | None = None
+    span_field: str | None = None
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     dialect: Dialect = member(default_factory=Dialect)
@@ -80,6 +84,7 @@ class Layout:
             ("label_field", self.label_field),
             ("group_field", self.group_field),
             ("language_field", self.language_field),
+            ("span_field", self.span_field),
             *(("drop", one) for one in self.drop),
             *(("keep", one) for one in self.keep),
         ):
@@ -96,7 +101,7 @@ class Layout:
         for name in ("drop", "keep"):
             each = tuple(dict.fromkeys(names(name, getattr(self, name))))
             object.__setattr__(self, name, each)
-        for name in ("id_field", "author_field", "label_field", "language_field"):
+        for name in ("id_field", "author_field", "label_field", "language_field", "span_field"):
             given = getattr(self, name)
             found = (None,) if given is None else names(name, given)
             if len(found) != 1:

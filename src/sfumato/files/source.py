@@ -22,7 +22,7 @@ from sfumato.text.document import Document
 
 LineNumber = Callable[[], int]
 _SETTINGS = ("field", "id_field", "encoding", "whole_file", "author_field", "label_field")
-_IF_GIVEN = ("group_field", "language_field")
+_IF_GIVEN = ("group_field", "language_field", "span_field")
 _FATES = ("drop", "keep")
 
 
@@ -78,6 +78,11 @@ class Source:
                 raise InvalidArgument(
                     f"{self.format.name} has no fields: leave out {', '.join(named)}"
                 )
+        if layout.span_field is not None and not self.format.has_spans:
+            raise InvalidArgument(
+                f"{self.format.name} has no labeled spans: take JSON lines, with a list of "
+                "{start, end, label} in a field of each, or CoNLL"
+            )
 
     @classmethod
     def of(
@@ -132,6 +137,11 @@ class Source:
         for name, value in self.layout.dialect.settings().items():
             if name not in self.format.dialect and value != getattr(Dialect(), name):
                 raise InvalidArgument(f"{self.format.name} has no {name}: leave out `{name}=...`")
+        if not self.format.is_written:
+            raise InvalidArgument(
+                f"{self.format.name} is read and not written: take JSON lines for a text that "
+                "is to be written again"
+            )
         if self.layout.live and not self.format.live:
             raise InvalidArgument(f"{self.format.name} cannot be read line by line as it arrives")
 

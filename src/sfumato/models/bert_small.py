@@ -10,12 +10,12 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.models.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+    from transformers import BertConfig, PreTrainedModel
 
 
 @dataclass(frozen=True, kw_only=True)
 class BertSmall:
-    """BERT's network in another size, for masked language modeling or classification.
+    """BERT's network in another size, for masked language modeling, classes or tags.
 
     Nothing is pretrained. ``width`` must be a multiple of ``heads``; rows are at most ``context``
     tokens long.
@@ -38,9 +38,26 @@ class BertSmall:
 
     def build(self, tokenizer: Tokenizer, classes: int | None) -> PreTrainedModel:
         """The network with fresh weights."""
-        from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification
+        from transformers import BertForMaskedLM, BertForSequenceClassification
 
-        config = BertConfig(
+        config = self._config(tokenizer)
+        if classes is None:
+            return BertForMaskedLM(config)
+        config.num_labels = classes
+        return BertForSequenceClassification(config)
+
+    def build_tagger(self, tokenizer: Tokenizer, labels: int) -> PreTrainedModel:
+        """The network with a head for the label of every token."""
+        from transformers import BertForTokenClassification
+
+        config = self._config(tokenizer)
+        config.num_labels = labels
+        return BertForTokenClassification(config)
+
+    def _config(self, tokenizer: Tokenizer) -> BertConfig:
+        from transformers import BertConfig
+
+        return BertConfig(
             vocab_size=tokenizer.size,
             hidden_size=self.width,
             num_hidden_layers=self.layers,
@@ -51,7 +68,3 @@ class BertSmall:
             attention_probs_dropout_prob=float(self.dropout),
             pad_token_id=tokenizer.padding,
         )
-        if classes is None:
-            return BertForMaskedLM(config)
-        config.num_labels = classes
-        return BertForSequenceClassification(config)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.checks import at_least, number
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.models.kinds import MASKED, SEQ2SEQ
+from sfumato.models.kinds import MASKED, SEQ2SEQ, TAGGER
 from sfumato.models.load import LoadedModel
 from sfumato.models.sentinels import sentinels_of
 from sfumato.models.tokenizer import Tokenizer
@@ -55,8 +55,9 @@ def continue_text(
     """
     import torch
 
-    if model.classes or model.kind == MASKED:
-        what = "a classifier" if model.classes else "a masked model"
+    if model.classes or model.kind in (MASKED, TAGGER):
+        named = {MASKED: "a masked model", TAGGER: "a tagger"}
+        what = named.get(model.kind, "a classifier")
         raise InvalidArgument(f"{what} does not write; only causal models and decoders do")
     if model.kind == SEQ2SEQ:
         return _complete(model, prompt, sampling, randomness)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.core.checks import at_least, between
 from sfumato.core.errors import InvalidArgument
 from sfumato.models.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+    from transformers import GPT2Config, PreTrainedModel
 
 
 @dataclass(frozen=True, kw_only=True)
 class GptSmall:
-    """GPT-2's network in another size, for language modeling or classification.
+    """GPT-2's network in another size, for language modeling, classes or tags.
 
     Nothing is pretrained: all that such a model can do is learned from the training text. ``width``
     must be a multiple of ``heads``; rows are at most ``context`` tokens long.
@@ -38,9 +38,27 @@ class GptSmall:
 
     def build(self, tokenizer: Tokenizer, classes: int | None) -> PreTrainedModel:
         """The network with fresh weights."""
-        from transformers import GPT2Config, GPT2ForSequenceClassification, GPT2LMHeadModel
+        from transformers import GPT2ForSequenceClassification, GPT2LMHeadModel
 
-        config = GPT2Config(
+        config = self._config(tokenizer)
+        if classes is None:
+            return GPT2LMHeadModel(config)
+        config.num_labels = classes
+        return GPT2ForSequenceClassification(config)
+
+    def build_tagger(self, tokenizer: Tokenizer, labels: int) -> PreTrainedModel:
+        """The network with a head for the label of every token; it reads what stands before."""
+        from transformers import GPT2ForTokenClassification
+
+        config: Any = self._config(tokenizer)
+        config.num_labels = labels
+        config.classifier_dropout = float(self.dropout)  # a tenth unless told
+        return GPT2ForTokenClassification(config)
+
+    def _config(self, tokenizer: Tokenizer) -> GPT2Config:
+        from transformers import GPT2Config
+
+        return GPT2Config(
             vocab_size=tokenizer.size,
             n_positions=self.context,
             n_embd=self.width,
@@ -53,7 +71,3 @@ class GptSmall:
             eos_token_id=tokenizer.end,
             pad_token_id=tokenizer.padding,
         )
-        if classes is None:
-            return GPT2LMHeadModel(config)
-        config.num_labels = classes
-        return GPT2ForSequenceClassification(config)

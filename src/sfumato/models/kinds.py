@@ -5,6 +5,7 @@
 ``masked``      an encoder that predicts tokens at masked places (BERT)
 ``seq2seq``     an encoder that reads and a decoder that writes (T5, BART)
 ``classifier``  a network with a head for classes
+``tagger``      a network with a head for the label of every token
 ==============  ===========================================================================
 
 ``read_text_network`` loads the second and the third from a folder, and tests that a decoder does
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 CAUSAL, CLASSIFIER, MASKED, SEQ2SEQ = "causal", "classifier", "masked", "seq2seq"
-KINDS = (CAUSAL, CLASSIFIER, MASKED, SEQ2SEQ)
+TAGGER = "tagger"
+KINDS = (CAUSAL, CLASSIFIER, MASKED, SEQ2SEQ, TAGGER)
 # The setting of a saved network that says what it was trained to predict.
 OBJECTIVE = "training_objective"
 _PROBE = 8

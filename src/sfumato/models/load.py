@@ -7,7 +7,7 @@
 ``t5-small-from-    a small encoder and decoder in T5's shape, fresh weights
 scratch``
 a folder            any Hugging Face causal or masked language model, model of
-                    encoder and decoder, or sequence classifier
+                    encoder and decoder, sequence classifier or tagger
 a name on the hub   the same, fetched first
 ==================  ==============================================================
 
@@ -45,12 +45,14 @@ from sfumato.core.pretrained import quiet, read_config, read_network
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import configure
 from sfumato.models.bpe import default_tokenizer
-from sfumato.models.kinds import KINDS, objective_of, read_text_network
+from sfumato.models.kinds import KINDS, TAGGER, objective_of, read_text_network
 from sfumato.models.name import check_model, is_built_in, local_folder
 from sfumato.models.places import places_to_read, places_to_write
 from sfumato.models.pooling import STATED_IN, check_pooling, choose_pooling, set_pooling
 from sfumato.models.provenance import write_provenance
+from sfumato.models.token_heads import build_tagger, read_tagger
 from sfumato.models.tokenizer import Tokenizer, has_tokenizer, load_tokenizer
+from sfumato.statistics.class_tree import ClassTree
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -58,6 +60,8 @@ if TYPE_CHECKING:
 SECONDS = 10.0
 # Weights in other formats are never read, so they are not fetched.
 _WANTED = ["*.json", "*.txt", "*.model", "*.safetensors"]
+# The setting of a saved classifier that says what separates the parts of its classes.
+SEPARATOR = "sfumato_class_separator"
 # The context of a network that states none.
 CONTEXT = 256
 _PROBE = 8
@@ -96,7 +100,9 @@ class LoadedModel:
 
     ``classes`` are the names of a classifier's classes in the order of its outputs. ``new`` are the
     names of weights that its folder lacked and that were drawn; ``fixed`` those of modules that
-    stay in evaluation mode, because nothing in them is trained. ``pooling`` is what the head reads
+    stay in evaluation mode, because nothing in them is trained. ``tags`` are a tagger's labels in
+    the order of its outputs (``text.tagging``). With a ``separator`` classes are paths in a tree.
+    ``pooling`` is what the head reads
     of a text (``models.pooling``), if that was chosen. ``objective`` is what a language model was
     trained to predict, if that is not what is usual for its ``kind``.
     """
@@ -110,6 +116,13 @@ class LoadedModel:
     pooling: str = ""
     kind: str = "causal"
     objective: str = ""
+    tags: tuple[str, ...] = ()
+    separator: str = ""
+
+    @property
+    def tree(self) -> ClassTree | None:
+        """The tree of a classifier's classes, if they are paths in one."""
+        return ClassTree(self.classes, self.separator) if self.separator else None
 
     def begin_training(self) -> Any:
         """The network in training mode, but for what is fixed."""
@@ -131,12 +144,13 @@ def load_model(  # noqa: PLR0913  # what is loaded, and how it is read
 ) -> LoadedModel:
     """Build or load a model of a ``kind``; ``settings`` are those of a built-in one.
 
-    ``classes`` names the classes of a classifier with a new head, and ``pooling`` what that head
-    reads of a text; by default what the folder of an encoder says, else what is usual for it. A
-    tokenizer may be given for a model from scratch, or for a folder that has none.
+    ``classes`` names the classes of a classifier with a new head, or the types that a tagger with a
+    new head finds, and ``pooling`` what a classifier's head reads of a text; by default what the
+    folder of an encoder says, else what is usual for it. A tokenizer may be given for a model from
+    scratch, or for a folder that has none.
     """
     one_of("kind", kind, KINDS)
-    if kind != "classifier" and classes:
+    if kind not in ("classifier", TAGGER) and classes:
         raise InvalidArgument("classes are for kind='classifier'; a language model has none")
     check_pooling(pooling, kind)
     if len(set(classes)) != len(classes):
@@ -165,11 +179,14 @@ def _build(
     component = entries("models")[name].load()
     architecture: Architecture = configure(component, settings)
     own = getattr(component, "kind", "causal")
+    tokenizer = tokenizer or default_tokenizer()
+    if kind == TAGGER:
+        network, tags = build_tagger(name, architecture, tokenizer, classes)
+        return LoadedModel(network, tokenizer, context_of(network, tokenizer), kind=kind, tags=tags)
     if kind == "classifier":
         _require_classes(classes)
     elif kind != own:
         raise InvalidArgument(f"{name} is a model of kind {own!r}, not {kind!r}")
-    tokenizer = tokenizer or default_tokenizer()
     network = architecture.build(tokenizer, len(classes) if kind == "classifier" else None)
     slice_losses(network)
     _name_classes(network, classes)
@@ -193,7 +210,11 @@ def _from_folder(
             )
         tokenizer = load_tokenizer(folder)
     new: tuple[str, ...] = ()
-    if kind == "classifier":
+    tags: tuple[str, ...] = ()
+    if kind == TAGGER:
+        network, tags, new = read_tagger(folder, config, classes)
+        classes = ()
+    elif kind == "classifier":
         network, classes, new = _classifier(folder, config, classes)
         network.config.pad_token_id = tokenizer.padding
     else:
@@ -209,10 +230,27 @@ def _from_folder(
     if kind == "classifier":
         read = choose_pooling(network, folder, pooling, trained=_has_trained_head(config))
     context = context_of(network, tokenizer)
-    trained_for = "" if kind == "classifier" else objective_of(network)
+    trained_for = "" if kind in ("classifier", TAGGER) else objective_of(network)
     return LoadedModel(
-        network, tokenizer, context, classes, new, pooling=read, kind=kind, objective=trained_for
+        network,
+        tokenizer,
+        context,
+        classes,
+        new,
+        pooling=read,
+        kind=kind,
+        objective=trained_for,
+        tags=tags,
+        separator=str(getattr(network.config, SEPARATOR, "")) if classes else "",
     )
+
+
+def mark_separator(model: LoadedModel, separator: str) -> LoadedModel:
+    """The classifier, whose classes are paths in a tree; it says so also when it is saved."""
+    marked = replace(model, separator=separator)
+    if marked.tree is not None:  # an error if they are none
+        setattr(model.network.config, SEPARATOR, separator)
+    return marked
 
 
 def slice_losses(network: PreTrainedModel) -> None:

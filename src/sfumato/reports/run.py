@@ -44,6 +44,9 @@ from sfumato.training.vocabulary import say_parts
 
 _ACCOUNTED = ("epsilon", "delta")
 _OF_TRAINING = (*_ACCOUNTED, "steps")
+# As cards name what a model does, and as a sentence does; any other is a language model.
+_TASKS = {"classifier": "text-classification", "tagger": "token-classification"}
+_KINDS = {"classifier": "A classifier", "tagger": "A tagger"}
 
 
 def run_page(path: Path, showing: Showing) -> Page:
@@ -103,8 +106,7 @@ def _metadata(
     scores: Sequence[Scores],
 ) -> dict[str, Any]:
     """What a model card says in front, in the format of Hugging Face."""
-    classifies = settings.get("kind") == "classifier"
-    task = "text-classification" if classifies else "text-generation"
+    task = _TASKS.get(str(settings.get("kind")), "text-generation")
     results = [
         _result(task, short_path(str(row.get("corpus") or "not named")), str(row["metric"]), value)
         for row in measured
@@ -143,7 +145,7 @@ def _content(path: Path) -> Mapping[str, Any]:
 
 
 def _lead(settings: Mapping[str, Any]) -> str:
-    kind = "A classifier" if settings.get("kind") == "classifier" else "A language model"
+    kind = _KINDS.get(str(settings.get("kind")), "A language model")
     return f"{kind} ({short_path(str(settings.get('model')))}), trained on private text."
 
 

@@ -62,7 +62,7 @@ def measure_classes(
     """
     if not documents:
         raise BadInput("there is no labeled document to measure a classifier on")
-    owners = _owners(documents)
+    owners = owners_of(documents)
     sums = _counts(documents, owners, len(classes))
     resampled = resample_sums(sums, randomness)
     occur = sums.sum(axis=0).reshape(3, -1)[1:].sum(axis=0) > 0
@@ -87,7 +87,7 @@ def measure_classes(
     ]
 
 
-def _owners(documents: Sequence[Classified]) -> NDArray[np.int64]:
+def owners_of(documents: Sequence[Classified]) -> NDArray[np.int64]:
     """The number of each document's author; a document without one is by itself."""
     numbers: dict[Hashable, int] = {}
     return np.array(

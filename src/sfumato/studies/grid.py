@@ -89,6 +89,11 @@ class _Builder:
             resolve_policy(study, {"policy": name})
         # Methods are checked before the anchors, which take settings from them.
         for point, sort in self.points:
+            if sort == TEXT and study.tags:
+                raise InvalidArgument(
+                    f"the method {point.method} changes the text, and labeled spans would not fit "
+                    "it any more; leave out tags, or train on the text itself"
+                )
             if sort == TEXT:
                 text_settings(study, point.settings, point.method)
             if sort == VECTORS:

@@ -38,6 +38,7 @@ from sfumato.policies.policy import Policy
 from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.public_settings import name_of
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
+from sfumato.statistics.class_tree import ClassTree
 from sfumato.studies.cell import code_identity, file_identity, place_files
 from sfumato.studies.doors import CodeNotAllowed
 from sfumato.studies.measures.measure import Measure, configure_measure
@@ -59,19 +60,24 @@ class Model:
     trainable: str | None = None
     pooling: str | None = None
     classes: tuple[str, ...] = ()
+    class_separator: str = ""
+    tags: tuple[str, ...] = ()
     long: str = "split"
 
     def __post_init__(self) -> None:
         one_of("long", self.long, LONG)
         Trainable.choose(self.trainable, self.lora_rank)
         check_pooling(self.pooling, "classifier" if self.classes else "causal")
+        if self.class_separator:
+            ClassTree(self.classes, self.class_separator)  # an error if they are no paths
 
 
 def model_settings(study: StudySpec) -> dict[str, Any]:
     """Everything that determines the model before training."""
     model = _model(study)
     # What nobody asked for names no cell, so that older results keep their names.
-    unasked = {key for key in ("trainable", "pooling", "classes") if not getattr(model, key)}
+    optional = ("trainable", "pooling", "classes", "class_separator", "tags")
+    unasked = {key for key in optional if not getattr(model, key)}
     found = {key: value for key, value in asdict(model).items() if key not in unasked}
     spec = model.name
     if spec not in entries("models"):

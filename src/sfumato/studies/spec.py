@@ -21,6 +21,7 @@ from sfumato.core.own_code import OwnClass
 from sfumato.core.settings import READS, RUNS, WRITES
 from sfumato.corpora.canaries import MOST_DIGITS, Canary
 from sfumato.corpora.wikitext import RECORDS
+from sfumato.files.layout import SPANS
 from sfumato.models.name import HUB_NAME
 from sfumato.results.row import ANCHORS
 from sfumato.studies.doors import Doors
@@ -42,7 +43,8 @@ class CorpusSettings:
     ``lines`` keeps the first lines of each generated dialogue only. Without a ``header`` the
     columns of a table are called 1, 2, … ``public`` declares that the text may be copied into the
     study's folder and shown in its report, and that settings may be chosen by figures measured on
-    it. Generated text and WikiText are public.
+    it. ``span_field`` is where the labeled spans of a tagger's text are, "spans" unless told.
+    Generated text and WikiText are public.
     """
 
     kind: str = FILE
@@ -54,6 +56,7 @@ class CorpusSettings:
     field: str = "text"
     author_field: str | None = None
     label_field: str | None = None
+    span_field: str | None = None
     format: str | None = None
     header: bool = True
     public: bool = False
@@ -231,6 +234,8 @@ class StudySpec:
                 self.check_measure(name, entry.load())
         if self.classes:
             self._check_classes()
+        if self.tags:
+            self._check_tags()
         if self.coins is not None and self.model is None:
             raise InvalidArgument("[coins] are for auditing a model; [model] is missing")
         planted = self.canaries is not None and self.canaries.manifest is None
@@ -257,15 +262,42 @@ class StudySpec:
 
     def _read(self, corpus: CorpusSettings) -> tuple[str | bool | None, ...]:
         author, (label, group) = corpus.author_field, self.labels(corpus)
+        spans = self.span_field(corpus)
         if corpus.copied:
-            return "text", author and "author", label and "label", group and "group", None, True
-        return corpus.field, author, label, group, corpus.format, corpus.header
+            usual = "text", author and "author", label and "label", group and "group"
+            return *usual, spans and SPANS, None, True
+        return corpus.field, author, label, group, spans, corpus.format, corpus.header
 
     @property
     def classes(self) -> tuple[str, ...]:
         """The classes that the study's models tell apart; empty for language models."""
         given = (self.model or {}).get("classes", ())
         return tuple(map(str, given)) if isinstance(given, list | tuple) else ()
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The types that the study's models find in a text; empty unless they are taggers."""
+        given = (self.model or {}).get("tags", ())
+        return tuple(map(str, given)) if isinstance(given, list | tuple) else ()
+
+    def span_field(self, corpus: CorpusSettings) -> str | None:
+        """The field of labeled spans, if the study's models are taggers."""
+        return (corpus.span_field or SPANS) if self.tags else None
+
+    def _check_tags(self) -> None:
+        """Refuse texts without labeled spans."""
+        if self.classes:
+            raise InvalidArgument("[model] has tags, for a tagger, and classes: give one of them")
+        if any(one is not None and one.kind == WIKITEXT for one in self._texts):
+            raise InvalidArgument("WikiText has no labeled spans; leave out tags")
+        if self.coins is not None or self.canaries is not None:
+            raise InvalidArgument(
+                "[coins] and [canaries] are texts without labeled spans; leave them out, or tags"
+            )
+
+    @property
+    def _texts(self) -> tuple[CorpusSettings | None, ...]:
+        return self.corpus, self.test, self.others
 
     def labels(self, corpus: CorpusSettings) -> tuple[str | None, str | None]:
         """The fields of the label and of a group beside it; language models have groups only."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sfumato.core.errors import UndecodableText
+from sfumato.text.span import Spans
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """A text with an optional id, author and labels; immutable.
 
-    ``language`` is an ISO 639-1 code such as "de", where it is known. ``place`` says where it was
-    read (``line 12``): messages name a document and never quote it.
+    ``language`` is an ISO 639-1 code such as "de", where it is known. ``spans`` are those that came
+    with the text, if somebody labeled them. ``place`` says where it was read (``line 12``):
+    messages name a document and never quote it.
     """
 
     text: str
@@ -20,6 +22,7 @@ class Document:
     author: str | None = None
     labels: tuple[str, ...] = ()
     language: str = field(default="", kw_only=True)
+    spans: Spans = field(default=Spans(), kw_only=True, repr=False)
     place: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:

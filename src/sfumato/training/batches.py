@@ -41,7 +41,8 @@ class PhysicalBatch:
     padding; one class per row for a classifier), so they are compared with them directly and not
     given to the model. ``owner`` is the record of each row, ``numbers`` the row among those of all
     records, and the sum of a row's losses is multiplied by its weight in ``weights``. ``written``
-    is what a decoder reads, if there is one: its labels, one place later.
+    is what a decoder reads, if there is one: its labels, one place later. ``levels`` are those of a
+    public tree of classes, the same for all rows.
     """
 
     input_ids: Tensor = field(repr=False)
@@ -51,6 +52,7 @@ class PhysicalBatch:
     weights: Tensor = field(repr=False)
     numbers: Tensor = field(repr=False)
     written: Tensor | None = field(default=None, repr=False)
+    levels: Tensor | None = field(default=None, repr=False)
 
     def inputs(self, some: Tensor | slice = slice(None)) -> dict[str, Any]:
         """What a network is called with, for all rows or for some."""
@@ -163,4 +165,5 @@ def _batch(records: TokenRecords, rows: NDArray[np.int64], divisor: float | None
         weights=torch.from_numpy(weights),
         numbers=torch.from_numpy(rows),
         written=torch.from_numpy(written) if apart else None,
+        levels=None if records.levels is None else torch.from_numpy(records.levels),
     )

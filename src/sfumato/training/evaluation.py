@@ -11,16 +11,20 @@ import torch
 from numpy.typing import NDArray
 
 from sfumato.core.display import as_html
-from sfumato.core.errors import InvalidArgument
+from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.progress import Advance, progress
 from sfumato.core.randomness import Randomness
 from sfumato.models.load import LoadedModel
 from sfumato.models.output_layer import IGNORED
+from sfumato.models.tagging import find_spans
 from sfumato.policies.policy import Policy, find_in
 from sfumato.results.measured import Measured, Predicted
+from sfumato.statistics.class_tree import measure_tree
 from sfumato.statistics.classification import Classified, measure_classes
+from sfumato.statistics.entities import Tagged, measure_entities
 from sfumato.statistics.prediction import accuracy, perplexity
 from sfumato.text.document import Document
+from sfumato.text.tagging import types_of
 from sfumato.training.batches import physical_batches
 from sfumato.training.features import HeadFeatures
 from sfumato.training.methods.streams import inside
@@ -89,21 +93,47 @@ class Classification:
 def classify(
     model: LoadedModel, documents: Sequence[Document], done: Advance | None = None
 ) -> Classification:
-    """The true class of every document, and the one that a classifier finds likeliest."""
+    """The true class of every document, and the one that a classifier finds likeliest.
+
+    Of classes in a tree it is the one that is reached by the likeliest node at every level.
+    """
+    tree = model.tree
     cut = Cut(context=model.context, long="truncate")
     records = make_labeled_records(documents, model.tokenizer, cut, model.classes)
     found: list[Classified | None] = [None] * len(documents)
     for count, (place, logits, label) in enumerate(each_row(model, records), start=1):
-        said, author = int(logits.argmax()), documents[place].author
+        said = int(logits.argmax()) if tree is None else tree.choose(logits.double().numpy())
+        author = documents[place].author
         found[place] = Classified(int(label), said, author)
         if done:
             done(count)
     return Classification(tuple(found), model.context, records.counts.truncated)
 
 
+def tag(model: LoadedModel, documents: Sequence[Document]) -> list[Tagged]:
+    """The spans that came with each document, and those that a tagger finds."""
+    types = set(types_of(model.tags))
+    found = find_spans(model, [document.text for document in documents])
+    tagged = []
+    for number, (document, said) in enumerate(zip(documents, found, strict=True), start=1):
+        if any(span.label not in types for span in document.spans):
+            raise BadInput(
+                f"document {number} has a span whose label is none of the tags "
+                f"({', '.join(types_of(model.tags))})"
+            )
+        truth, said_too = (
+            frozenset((span.start, span.end, span.label) for span in spans)
+            for spans in (document.spans.disjoint(), said)
+        )
+        tagged.append(Tagged(truth, said_too, document.author))
+    return tagged
+
+
 @dataclass(frozen=True)
 class EvaluationRow:
     """A figure on some tokens: ``all``, those that a policy selects, the others, or ``labels``.
+
+    That of a tagger is on ``spans``.
 
     ``group`` names the documents, if they are only those of a group. If there are no such tokens,
     there is no value.
@@ -157,9 +187,18 @@ def evaluate_model(
 ) -> Evaluation:
     """Perplexity and accuracy, also for the tokens that a policy selects.
 
-    For a classifier accuracy, Matthews correlation and F1, also of every group of documents, which
-    is the second of their labels.
+    For a tagger precision, recall and F1 of the spans that came with the documents. For a
+    classifier accuracy, Matthews correlation and F1, also of every group of documents, which is the
+    second of their labels.
     """
+    if model.tags:
+        found = measure_predictions(model, documents, Randomness.secure())
+        return Evaluation(
+            tuple(
+                EvaluationRow("spans", one.metric, one.value, one.low, one.high, one.n)
+                for one in found
+            )
+        )
     if policy is not None:
         refuse_selecting(model)
     with progress("evaluating", len(documents), unit_is_bytes=False) as advance:
@@ -188,9 +227,17 @@ def _evaluate_classes(
     rows = [
         EvaluationRow("labels", one.metric, one.value, one.low, one.high, one.n, group)
         for group, some in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0] or ""))
-        for one in measure_classes(some, model.classes, Randomness.secure())
+        for one in _measure_labels(model, some, Randomness.secure())
     ]
     return Evaluation(tuple(rows), tuple(filter(None, [found.note()])))
+
+
+def _measure_labels(
+    model: LoadedModel, said: Sequence[Classified], randomness: Randomness
+) -> list[Measured]:
+    found = measure_classes(said, model.classes, randomness)
+    tree = model.tree
+    return found if tree is None else [*found, *measure_tree(said, tree, randomness)]
 
 
 MeasureOf = Callable[[Sequence[Predicted], Randomness], Measured]
@@ -210,10 +257,15 @@ def _measure(
 def measure_predictions(
     model: LoadedModel, documents: Sequence[Document], randomness: Randomness
 ) -> list[Measured]:
-    """Perplexity and accuracy of a language model; accuracy, correlation and F1 of a classifier."""
+    """Perplexity and accuracy of a language model; accuracy, correlation and F1 of a classifier.
+
+    Of a tagger, precision, recall and F1 of spans.
+    """
+    if model.tags:
+        return measure_entities(tag(model, documents), types_of(model.tags), randomness)
     if model.classes:
         said = [one for one in classify(model, documents).documents if one is not None]
-        return measure_classes(said, model.classes, randomness)
+        return _measure_labels(model, said, randomness)
     scores = predict_tokens(model, documents)
     return [measure(scores, randomness) for measure in (perplexity, accuracy)]
 

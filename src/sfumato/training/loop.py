@@ -163,7 +163,7 @@ class _Run:
         if self.features is not None:
             network, inputs = self.features.head, self.features.inputs(rows, some)
         # A row's weight depends on its own record alone, not on the batch it is in.
-        return row_losses(network, inputs, rows.labels[some], rows.weights[some])
+        return row_losses(network, inputs, rows.labels[some], rows.weights[some], rows.levels)
 
     @property
     def clip_norm(self) -> float:

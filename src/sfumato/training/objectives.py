@@ -50,7 +50,7 @@ from sfumato.core.checks import number
 from sfumato.core.errors import InvalidArgument
 from sfumato.models.bpe import default_tokenizer
 from sfumato.models.generate import decoder_start
-from sfumato.models.kinds import CLASSIFIER, OBJECTIVE, kind_of
+from sfumato.models.kinds import CLASSIFIER, OBJECTIVE, TAGGER, kind_of
 from sfumato.models.name import is_built_in
 from sfumato.models.output_layer import IGNORED
 from sfumato.models.sentinels import sentinels_of, with_sentinels
@@ -70,6 +70,7 @@ OF_KINDS: dict[str, tuple[str, ...]] = {
     "seq2seq": (SPANS, PREFIX),
     "masked": (MASKED,),
     "classifier": (),
+    "tagger": (),
 }
 # As in T5 and BERT: the share of tokens that is hidden, and the mean length of a span.
 SHARE, LENGTH = 0.15, 3.0
@@ -119,12 +120,12 @@ class ObjectiveName:
 
 
 def choose_objective(text: str | None, kind: str) -> ObjectiveName | None:
-    """The objective that was asked for, or the usual one; None for a classifier."""
+    """The objective that was asked for, or the usual one; None where labels are predicted."""
     possible = OF_KINDS[kind]
     if not possible:
         if text is not None:
             raise InvalidArgument(
-                f"`objective={text!r}` is for language models; a classifier predicts labels"
+                f"`objective={text!r}` is for language models; a {kind} predicts labels"
             )
         return None
     found = ObjectiveName.read(possible[0] if text is None else text)
@@ -137,8 +138,14 @@ def choose_objective(text: str | None, kind: str) -> ObjectiveName | None:
     return found
 
 
-def kind_to_train(spec: str, objective: str | None, classes: Sequence[str] = ()) -> str:
-    """The kind of model that is to be trained."""
+def kind_to_train(
+    spec: str, objective: str | None, classes: Sequence[str] = (), tags: Sequence[str] = ()
+) -> str:
+    """The kind of model that is to be trained; ``tags`` are the types that a tagger finds."""
+    if tags and classes:
+        raise InvalidArgument("give `classes=...` for a classifier, or `tags=...` for a tagger")
+    if tags:
+        return TAGGER
     if classes:
         return CLASSIFIER
     if objective is not None and ObjectiveName.read(objective).name == MASKED:

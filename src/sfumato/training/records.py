@@ -36,8 +36,10 @@ from sfumato.core.checks import at_least, one_of
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.models.output_layer import IGNORED
+from sfumato.models.tagging import Aligned, row_room
 from sfumato.models.tokenizer import Tokenizer, Tokens
 from sfumato.text.document import Document
+from sfumato.text.tagging import types_of
 from sfumato.training.plan import UNITS
 
 if TYPE_CHECKING:
@@ -156,7 +158,8 @@ class TokenRecords:
     token of the same document; for a classifier ``classes[i]`` is the label of row i, and
     ``class_weights`` may have a factor for the losses of each class. If ``wanted`` is given, only
     the tokens that it marks are predicted; the others are only read. With ``targets`` it is these
-    that are predicted. With an ``objective`` rows are not yet examples; ``drawn`` makes them so.
+    that are predicted. ``levels`` are those of a public tree of classes. With an ``objective`` rows
+    are not yet examples; ``drawn`` makes them so.
     """
 
     tokens: Tokens = field(repr=False)
@@ -172,6 +175,7 @@ class TokenRecords:
     class_weights: NDArray[np.float32] | None = field(default=None, repr=False)
     targets: Targets | None = field(default=None, repr=False)
     objective: Objective | None = field(default=None, repr=False)
+    levels: NDArray[np.int64] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.first) - 1
@@ -224,9 +228,10 @@ class TokenRecords:
                 tokens = self.tokens[start : start + self.lengths[row] + ahead]
                 examples.append(objective.example(tokens, own))
             sizes.append(len(examples))
-        return self._of_examples(examples, np.array(sizes, dtype=np.int64)), range(len(sizes) - 1)
+        return self.of_examples(examples, np.array(sizes, dtype=np.int64)), range(len(sizes) - 1)
 
-    def _of_examples(self, examples: list[Example], first: NDArray[np.int64]) -> TokenRecords:
+    def of_examples(self, examples: list[Example], first: NDArray[np.int64]) -> TokenRecords:
+        """Records whose rows are some examples; ``first`` is the first of each record."""
         none = np.empty(0, dtype=np.int64)
         read, labels = (
             [getattr(one, side) for one in examples] or [none] for side in ("read", "labels")
@@ -300,6 +305,37 @@ def make_objective_records(
     return replace(gathered.records(tokenizer), context=cut.context, objective=objective)
 
 
+def make_tagged_records(
+    documents: Iterable[Document], tokenizer: Tokenizer, cut: Cut, tags: Sequence[str]
+) -> TokenRecords:
+    """Records for a tagger: the labels of a document's spans stand at the first token of pieces.
+
+    A long document becomes several rows of one record, each with the special tokens around it. A
+    record's loss is the mean over its own labeled places; one without any contributes nothing.
+    """
+    numbers = {name: place for place, name in enumerate(tags)}
+    gathered = _Gathered(replace(cut, context=row_room(cut.context, tokenizer)))
+    streams: list[NDArray[np.int64]] = []
+    for number, document in enumerate(documents, start=1):
+        _refuse_other_types(document, number, numbers)
+        aligned = Aligned.of(document.text, tokenizer)
+        before = gathered.kept
+        gathered.add_document(_owner(document, number, cut.unit), aligned.tokens, ahead=0)
+        streams.append(aligned.labels(document.spans, numbers)[: gathered.kept - before])
+    made = gathered.records(tokenizer)
+    labels = np.concatenate(streams)
+    first, last = (np.array(side, dtype=np.int64) for side in tokenizer.frame)
+    unread = [np.full(len(side), IGNORED, dtype=np.int64) for side in (first, last)]
+    examples = [
+        Example(
+            np.concatenate([first, made.tokens[start:end].astype(np.int64), last]),
+            np.concatenate([unread[0], labels[start:end], unread[1]]),
+        )
+        for start, end in zip(made.starts, made.starts + made.lengths, strict=True)
+    ]
+    return replace(made.of_examples(examples, made.first), context=cut.context)
+
+
 def weigh_classes(
     records: TokenRecords, classes: int, weights: Sequence[float] | str
 ) -> TokenRecords:
@@ -323,7 +359,7 @@ class _Gathered:
         self.cut = cut
         self.documents = self.empty = self.split = self.truncated = self.dropped = 0
         self._streams: list[Tokens] = []
-        self._kept = 0
+        self.kept = 0
         self._numbers: dict[str | int, int] = {}
         self._starts, self._lengths = array("q"), array("q")
         self._owners, self._labels = array("q"), array("q")
@@ -343,14 +379,14 @@ class _Gathered:
             count = context
         self.split += count > context
         for start in range(0, count, context):
-            self._starts.append(self._kept + start)
+            self._starts.append(self.kept + start)
             self._lengths.append(min(context, count - start))
             self._owners.append(record)
             if label is not None:
                 self._labels.append(label)
         if count:
             self._streams.append(stream[: count + ahead])
-            self._kept += count + ahead
+            self.kept += count + ahead
 
     def records(self, tokenizer: Tokenizer) -> TokenRecords:
         """All records in flat arrays, with the rows of each record next to each other."""
@@ -421,6 +457,12 @@ def _owner(document: Document, number: int, unit: str) -> str | int:
             "that holds them, or protect examples"
         )
     return document.author
+
+
+def _refuse_other_types(document: Document, number: int, numbers: dict[str, int]) -> None:
+    if any(f"B-{span.label}" not in numbers for span in document.spans):
+        known = ", ".join(types_of(numbers))
+        raise BadInput(f"document {number} has a span whose label is none of the tags ({known})")
 
 
 def _label(document: Document, number: int, places: dict[str, int]) -> int:

@@ -28,12 +28,13 @@ from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.guarantees.wording import at_most
 from sfumato.models.kinds import KINDS
-from sfumato.models.load import LoadedModel, load_model, save_model
+from sfumato.models.load import LoadedModel, load_model, mark_separator, save_model
 from sfumato.models.lora import Lora
 from sfumato.models.pooling import SAID, check_pooling
 from sfumato.models.private_tokenizer import PrivateTokenizer
 from sfumato.models.tokenizer import Tokenizer, load_tokenizer
 from sfumato.models.trainable import ALL, LORA, Trainable
+from sfumato.statistics.class_tree import ClassTree
 from sfumato.text.document import Document
 from sfumato.training.cost import with_cost
 from sfumato.training.folder import RunFolder
@@ -79,7 +80,8 @@ class Request:
     ``vocabulary`` is a private tokenizer that is learned first, from the training text.
 
     ``kind`` is that of the model (``models.kinds``), and ``objective`` what it has to predict, by
-    default what is usual for the kind.
+    default what is usual for the kind. ``classes`` are those that a classifier tells apart, or the
+    types that a tagger finds; with a ``class_separator`` they are paths in a public tree.
 
     ``control_codes`` are the labels whose codes the documents begin with, if they do
     (``control_codes.py``).
@@ -94,6 +96,7 @@ class Request:
     course: Course = field(default_factory=Course)
     kind: str = "causal"
     classes: tuple[str, ...] = ()
+    class_separator: str = ""
     control_codes: tuple[str, ...] = ()
     objective: str | None = None
     long: str = "split"
@@ -131,6 +134,10 @@ class Request:
         return Trainable.choose(self.trainable, self.lora_rank)
 
     def _check_classes(self) -> None:
+        if self.class_separator:
+            if self.kind != "classifier":
+                raise InvalidArgument("`class_separator=...` is for classifiers; leave it out")
+            ClassTree(self.classes, self.class_separator)  # an error if they are no paths
         weights = self.course.class_weights
         if not weights:
             return
@@ -165,6 +172,8 @@ class Request:
             pooling=self.pooling,
         )
         model = mark_objective(model, self.chosen_objective)
+        if self.class_separator:
+            model = mark_separator(model, self.class_separator)
         rank = self.trained.rank(self.lora_rank)
         if rank is None:
             return replace(model, fixed=self.trained.freeze(model.network))
@@ -219,6 +228,7 @@ class Request:
             "model": self.model,
             "kind": self.kind,
             "classes": list(self.classes),
+            **({"class_separator": model.separator} if model.separator else {}),
             # Older runs predict every token, and say nothing about it.
             **({"objective": model.objective} if model.objective else {}),
             **({"control_codes": list(self.control_codes)} if self.control_codes else {}),

@@ -8,14 +8,24 @@ from typing import Any
 from torch import Tensor
 
 from sfumato.models.output_layer import OutputLayer
+from sfumato.training.clipping.level_losses import level_losses
 from sfumato.training.clipping.losses import record_losses
 
 
-def row_losses(network: Any, inputs: dict[str, Any], labels: Tensor, weights: Tensor) -> Tensor:
+def row_losses(
+    network: Any,
+    inputs: dict[str, Any],
+    labels: Tensor,
+    weights: Tensor,
+    levels: Tensor | None = None,
+) -> Tensor:
     """The sum of −ln p over each row's labels, times the row's weight.
 
-    A weight must depend on its own row alone, or on public numbers.
+    A weight must depend on its own row alone, or on public numbers. ``levels`` are those of a
+    public tree of classes, if a label is one of them (``clipping.level_losses``).
     """
+    if levels is not None:
+        return level_losses(network(**inputs).logits, labels, levels) * weights
     output = network.get_output_embeddings()
     if isinstance(output, OutputLayer):
         with output.expecting(labels, weights):

@@ -13,9 +13,10 @@ from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.json import read_object
 from sfumato.core.randomness import Randomness
 from sfumato.files.dialect import Dialect
-from sfumato.files.layout import Layout
+from sfumato.files.layout import SPANS, Layout
 from sfumato.files.source import Source
 from sfumato.guarantees.guarantee import Guarantee
+from sfumato.models.kinds import TAGGER
 from sfumato.models.load import LoadedModel, load_model
 from sfumato.policies.parsing import combine_policies
 from sfumato.policies.policy import Policy
@@ -76,7 +77,7 @@ class Run:
 
     @property
     def kind(self) -> str:
-        """``causal`` or ``classifier``."""
+        """That of its model (``models.kinds``)."""
         return str(self.files.settings().get("kind", "causal"))
 
     @property
@@ -102,6 +103,7 @@ class Run:
         author_field: str | None = None,
         label_field: str | None = None,
         group_field: str | None = None,
+        span_field: str | None = None,
         format: str | None = None,  # noqa: A002  # as the option is called
         encoding: str = "utf-8",
         header: bool = True,
@@ -110,16 +112,23 @@ class Run:
 
         For a classifier accuracy, Matthews correlation and F1, also of every group of documents
         with the same ``group_field``; with an ``author_field`` the documents of an author count as
-        one in the intervals. With a ``policy``, also separately for the tokens that it selects and
-        for the others; ``settings`` are those of policies, as ``POLICY.KEY``. Without a ``header``
-        columns are called 1, 2, … On private text the figures are a further release, which the
-        guarantee does not cover.
+        one in the intervals. For a tagger precision, recall and F1 of the spans in ``span_field``,
+        which is "spans" unless it is called otherwise. With a ``policy``, also separately for the
+        tokens that it selects and for the others; ``settings`` are those of policies, as
+        ``POLICY.KEY``. Without a ``header`` columns are called 1, 2, … On private text the figures
+        are a further release, which the guarantee does not cover.
         """
         from sfumato.training.evaluation import evaluate_model
 
         chosen = named_policy(policy, exclude, settings)
-        if self.kind == "classifier" and chosen is not None:
-            raise InvalidArgument("a policy selects tokens to predict; a classifier predicts none")
+        if self.kind in ("classifier", TAGGER) and chosen is not None:
+            raise InvalidArgument(
+                f"a policy selects tokens to predict; a {self.kind} predicts none"
+            )
+        if self.kind != TAGGER and span_field is not None:
+            raise InvalidArgument(
+                f"`span_field={span_field!r}` is for taggers; this run trained none"
+            )
         if self.kind == "classifier" and label_field is None:
             raise InvalidArgument(
                 "a classifier needs `label_field=NAME`, the field that holds the label"
@@ -129,7 +138,8 @@ class Run:
                 f"`label_field={label_field!r}` is for classifiers; this run trained none"
             )
         for name, given in (("author_field", author_field), ("group_field", group_field)):
-            if given is not None and self.kind != "classifier":
+            of_tagger = self.kind == TAGGER and name == "author_field"
+            if given is not None and self.kind != "classifier" and not of_tagger:
                 raise InvalidArgument(
                     f"`{name}={given!r}` is for classifiers; this run trained none"
                 )
@@ -139,6 +149,7 @@ class Run:
             author_field=author_field,
             label_field=label_field,
             group_field=group_field,
+            span_field=(span_field or SPANS) if self.kind == TAGGER else None,
             dialect=Dialect(header=header),
         )
         documents = list(Source.of(str(corpus), layout, file_format=format).documents())

@@ -21,6 +21,7 @@ def measure(
     field: str = "text",
     author_field: str | None = None,
     label_field: str | None = None,
+    span_field: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
     header: bool = True,
@@ -30,9 +31,9 @@ def measure(
 
     That is a privatized file, beside ``originals`` where the measure compares the two; the folder
     of a run or a model, which is tried on the text in ``corpus``; a file of noisy vectors, beside
-    ``originals``; or, for a measure of mechanisms,
-    a privatized file whose side file says how it was made. A measure of classifiers needs
-    ``label_field``; with ``author_field`` the documents of an author count together. Without a
+    ``originals``; or, for a measure of mechanisms, a privatized file whose side file says how it
+    was made. A measure of classifiers needs ``label_field``, and one of taggers ``span_field`` if
+    that is not "spans"; with ``author_field`` the documents of an author count together. Without a
     ``header`` columns are called 1, 2, … Measured on private text, the figures are a release of
     their own.
     """
@@ -41,7 +42,7 @@ def measure(
     from sfumato.core.randomness import Randomness
     from sfumato.core.settings import configure
     from sfumato.files.dialect import Dialect
-    from sfumato.files.layout import Layout
+    from sfumato.files.layout import SPANS, Layout
     from sfumato.files.source import Source
     from sfumato.studies.measures.measure import take
 
@@ -55,6 +56,7 @@ def measure(
         encoding=encoding,
         author_field=author_field,
         label_field=label_field,
+        span_field=(span_field or SPANS) if getattr(chosen, "reads_spans", False) else span_field,
         dialect=Dialect(header=header),
     )
 

@@ -26,6 +26,7 @@ def evaluate(
     author_field: str | None = None,
     label_field: str | None = None,
     group_field: str | None = None,
+    span_field: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
     header: bool = True,
@@ -34,7 +35,8 @@ def evaluate(
 
     With a ``policy`` also on the tokens that it selects, and on all others. A classifier needs
     ``label_field``; accuracy, Matthews correlation and F1 are measured, also for every group of
-    documents with the same ``group_field``. With ``author_field`` documents of an author count as
+    documents with the same ``group_field``. Of a tagger precision, recall and F1 of the spans in
+    ``span_field`` are measured. With ``author_field`` documents of an author count as
     one in the intervals; without a ``header`` columns are called 1, 2, … On private text the
     figures are a release of their own, which the model's guarantee does not cover; they are written
     nowhere. ``field`` is "text", or that of a corpus that was privatized.
@@ -52,6 +54,7 @@ def evaluate(
         author_field=author_field,
         label_field=label_field,
         group_field=group_field,
+        span_field=span_field,
         format=format,
         encoding=encoding,
         header=header,

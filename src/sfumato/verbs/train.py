@@ -54,6 +54,8 @@ def train(
     tokenizer_words: int | None = None,
     tokenizer_size: int | None = None,
     classes: Sequence[str | int] = (),
+    class_separator: str = "",
+    tags: Sequence[str] = (),
     class_weights: Sequence[float] | str = (),
     control_codes: bool = False,
     learning_rate: float = 1e-3,
@@ -67,6 +69,7 @@ def train(
     field: str = "text",
     author_field: str | None = None,
     label_field: str | None = None,
+    span_field: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
     header: bool = True,
@@ -101,7 +104,11 @@ def train(
     weights stay as they are. ``pooling`` is what a classifier's new head reads of a text:
     ``first``, ``last`` or ``mean``; by default what the encoder's folder says, else what is usual
     for the network. ``class_weights`` are numbers, one for each class, by which a record's
-    loss is multiplied before its gradient is clipped. With ``control_codes`` the ``classes`` are
+    loss is multiplied before its gradient is clipped. With a ``class_separator`` such as "/" the
+    classes are paths in a public tree (``health/flu``): their loss is the mean over its levels, and
+    every level is measured. With ``tags`` a tagger is trained, which
+    finds spans of these types; examples of them are in the ``span_field`` of JSON lines, which is
+    "spans" unless it is called otherwise, or in CoNLL. With ``control_codes`` the ``classes`` are
     not told apart but written for: a language model is trained on documents that begin with the
     code of their label, and ``sfumato.write_corpus`` lets it write texts for each. Without a
     ``header`` the columns of a table are called 1, 2, …
@@ -124,8 +131,9 @@ def train(
     from sfumato.training.run import named_policy
     from sfumato.training.settings import Training
 
-    names = tuple(str(one) for one in classes)
+    names, types = tuple(str(one) for one in classes), tuple(tags)
     refuse_half_a_request(unit, author_field, names, label_field)
+    spans = choose_span_field(types, names, span_field)
     codes = names if control_codes else ()
     if control_codes:
         check_codes(codes)
@@ -175,11 +183,13 @@ def train(
         encoding=encoding,
         author_field=author_field,
         label_field=label_field,
+        span_field=spans,
         dialect=Dialect(header=header),
     )
     source = Source.of(str(corpus), layout, file_format=format)
     # Whatever is wrong with the other files is said before hours of training, not after.
     checked = [] if valid is None else valid_documents(str(valid), source, format, names)
+    refuse_other_types(checked, types)
     documents = read_source(source)
     chosen_tokenizer = choose_tokenizer(tokenizer, tokenizer_corpus, source, documents)
     if codes:
@@ -190,9 +200,10 @@ def train(
         method=chosen.built_method(),
         protection=protection,
         course=course,
-        kind=kind_to_train(str(model), objective, names),
+        kind=kind_to_train(str(model), objective, names, types),
         objective=objective,
-        classes=names,
+        classes=names or types,
+        class_separator=class_separator,
         control_codes=codes,
         long=long,
         lora_rank=lora_rank,
@@ -225,6 +236,32 @@ def refuse_half_a_request(
             f"`label_field={label_field!r}` needs `classes=...`, the labels to tell apart; they "
             "are public, so they are not taken from the data"
         )
+
+
+def choose_span_field(
+    tags: Sequence[str], classes: Sequence[str], span_field: str | None
+) -> str | None:
+    """The field that holds the spans of a tagger; None for other models."""
+    from sfumato.files.layout import SPANS
+
+    if tags and classes:
+        raise InvalidArgument(
+            "`tags=...` is for a tagger, and `classes=...` for a classifier or for control codes; "
+            "give one of them"
+        )
+    if not tags and span_field is not None:
+        raise InvalidArgument(
+            f"`span_field={span_field!r}` needs `tags=...`, the types to find; they are public, "
+            "so they are not taken from the data"
+        )
+    return (span_field or SPANS) if tags else None
+
+
+def refuse_other_types(documents: Sequence[Document], tags: Sequence[str]) -> None:
+    """Refuse documents to measure on that have spans of other types."""
+    for number, document in enumerate(documents if tags else (), start=1):
+        if any(span.label not in tags for span in document.spans):
+            raise BadInput(f"document {number} of `valid=...` has a span of none of the tags")
 
 
 def _split_settings(
@@ -292,7 +329,7 @@ def choose_tokenizer(
         return str(given) if isinstance(given, Path) else given
     if given is not None:
         raise InvalidArgument("give `tokenizer=FOLDER` or `tokenizer_corpus=FILE`, not both")
-    layout = replace(private.layout, author_field=None, label_field=None)
+    layout = replace(private.layout, author_field=None, label_field=None, span_field=None)
     source = Source.of(str(public), layout)
     if source.path is not None and private.path is not None:
         refuse_same_file(source.path, private.path)

@@ -108,6 +108,10 @@ def _other_records(method: str, settings: Mapping[str, Any]) -> str | None:
         )
     if plan["clipping"]["kind"] == "adaptive":
         return "the clipping norm of this run follows its gradients: no step is like another"
+    if settings.get("class_separator"):
+        return (
+            "losses of this run are over the levels of a tree, which attacks on gradients are not"
+        )
     # A direction has no length, so that these change nothing there.
     if method in ("plain", "private") and (course.get("divisor") or course.get("class_weights")):
         return (

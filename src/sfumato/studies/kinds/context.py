@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.core.randomness import Randomness
 from sfumato.files.dialect import Dialect
-from sfumato.files.layout import Layout
+from sfumato.files.layout import SPANS, Layout
 from sfumato.files.source import Source
 from sfumato.releases.payment import Payment
 from sfumato.results.row import Row
@@ -156,11 +156,13 @@ def layout_of(study: StudySpec) -> Layout:
             author_field="author" if corpus.author_field else None,
             label_field="label" if label else None,
             group_field="group" if group else None,
+            span_field=SPANS if study.tags else None,
         )
     return Layout(
         field=corpus.field,
         author_field=corpus.author_field,
         label_field=label,
         group_field=group,
+        span_field=study.span_field(corpus),
         dialect=Dialect(header=corpus.header),
     )

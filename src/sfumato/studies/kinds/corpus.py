@@ -23,7 +23,7 @@ from sfumato.corpora.coins import Coins, toss
 from sfumato.corpora.customersim import generate_customersim
 from sfumato.corpora.wikitext import read_wikitext
 from sfumato.files.dialect import Dialect
-from sfumato.files.layout import Layout
+from sfumato.files.layout import SPANS, Layout
 from sfumato.files.source import Source
 from sfumato.studies.kinds.context import (
     CANARIES,
@@ -44,6 +44,7 @@ from sfumato.studies.spec import (
     StudySpec,
 )
 from sfumato.text.document import Document
+from sfumato.text.span import Spans
 from sfumato.vectors.load import public_words
 
 # The label of coins, which belong to no group.
@@ -60,11 +61,11 @@ def compute_corpus(context: Context) -> CellResult:
         planted = _plant(study, here)
         if study.coins is not None:
             _write(here / MEMBERS, planted)
-        _write(here / TRAIN, _with_coins(study, here, planted))
+        _write(here / TRAIN, _with_coins(study, here, planted), tagged=bool(study.tags))
     if study.test is not None and study.test.copied:
-        _write(here / TEST, _documents(study, study.test))
+        _write(here / TEST, _documents(study, study.test), tagged=bool(study.tags))
     if study.others is not None and study.others.copied:
-        _write(here / OTHERS, _documents(study, study.others))
+        _write(here / OTHERS, _documents(study, study.others), tagged=bool(study.tags))
     documents = sum(1 for _ in _writable(_source(study, here).documents()))
     if not documents:
         raise BadInput(NO_DOCUMENT)
@@ -81,7 +82,8 @@ def _source(study: StudySpec, here: Path) -> Source:
 def _documents(study: StudySpec, corpus: CorpusSettings) -> list[Document]:
     if corpus.kind == GENERATED:
         made = generate_customersim(corpus.count or 0, Randomness.reproducible(corpus.seed))
-        return [_shortened(one.document, corpus.lines) for one in made]
+        labeled = (replace(one.document, spans=one.spans) for one in made)
+        return [_shortened(one, corpus.lines) for one in labeled]
     path = study.path(str(corpus.path))
     if corpus.kind == WIKITEXT:
         return list(islice(read_wikitext(path, record=corpus.record), corpus.count))
@@ -91,6 +93,7 @@ def _documents(study: StudySpec, corpus: CorpusSettings) -> list[Document]:
         author_field=corpus.author_field,
         label_field=label,
         group_field=group,
+        span_field=study.span_field(corpus),
         dialect=Dialect(header=corpus.header),
     )
     source = Source.of(path, layout, file_format=corpus.format)
@@ -118,7 +121,9 @@ def _plant(study: StudySpec, here: Path) -> list[Document]:
 def _shortened(document: Document, lines: int | None) -> Document:
     if lines is None:
         return document
-    return replace(document, text="\n".join(document.text.split("\n")[:lines]))
+    text = "\n".join(document.text.split("\n")[:lines])
+    spans = Spans(tuple(span for span in document.spans if span.end <= len(text)))
+    return replace(document, text=text, spans=spans)
 
 
 def _drawn(count: int, wanted: CanarySettings, randomness: Randomness) -> tuple[str, ...]:
@@ -146,8 +151,9 @@ def _with_coins(study: StudySpec, here: Path, documents: list[Document]) -> list
     ]
 
 
-def _write(path: Path, documents: Iterable[Document]) -> None:
-    lines = (json.dumps(_record(one), ensure_ascii=False) + "\n" for one in _writable(documents))
+def _write(path: Path, documents: Iterable[Document], *, tagged: bool = False) -> None:
+    records = (_record(one, tagged=tagged) for one in _writable(documents))
+    lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in records)
     write_whole(path, "".join(lines).encode())
 
 
@@ -163,12 +169,15 @@ def _writable(documents: Iterable[Document]) -> Iterator[Document]:
         yield one
 
 
-def _record(document: Document) -> dict[str, Any]:
+def _record(document: Document, *, tagged: bool) -> dict[str, Any]:
     # A missing author or label is missing when the file is read again, which is not an error.
     label = document.labels[0] if document.labels else None
     group = {"group": document.labels[1]} if len(document.labels) > 1 else {}
     own = {"id": document.id, "text": document.text, "author": document.author, "label": label}
-    return own | group
+    if not tagged:
+        return own | group
+    spans = [{"start": one.start, "end": one.end, "label": one.label} for one in document.spans]
+    return own | group | {SPANS: spans}
 
 
 def _json(path: Path, content: dict[str, Any]) -> None:

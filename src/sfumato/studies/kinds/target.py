@@ -172,7 +172,8 @@ def run_request(context: Context) -> Request:
         course=choices.course(),
         kind=_kind(context.study, model, choices.objective),
         objective=choices.objective,
-        classes=tuple(model.get("classes", ())),
+        classes=_named(model),
+        class_separator=model.get("class_separator", ""),
         long=model["long"],
         lora_rank=model["lora_rank"],
         trainable=model.get("trainable"),
@@ -205,7 +206,7 @@ def _beside(stated: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _untrained(context: Context, model: Mapping[str, Any]) -> CellResult:
-    from sfumato.models.load import load_model, save_model
+    from sfumato.models.load import load_model, mark_separator, save_model
     from sfumato.training.methods.base import INITIAL
     from sfumato.training.objectives import choose_objective, mark_objective, new_tokenizer
 
@@ -217,11 +218,13 @@ def _untrained(context: Context, model: Mapping[str, Any]) -> CellResult:
         name,
         randomness=Randomness.reproducible(context.cell.seed).stream(INITIAL),
         kind=kind,
-        classes=tuple(model.get("classes", ())),
+        classes=_named(model),
         tokenizer=new_tokenizer(name, _load_tokenizer(context.study, model), objective),
         settings=dict(model["settings"]),
         pooling=model.get("pooling"),
     )
+    if model.get("class_separator"):
+        loaded = mark_separator(loaded, model["class_separator"])
     shutil.rmtree(context.here / "model", ignore_errors=True)
     save_model(mark_objective(loaded, objective), context.here / "model")
     return CellResult(sentence=UNTRAINED)
@@ -230,7 +233,13 @@ def _untrained(context: Context, model: Mapping[str, Any]) -> CellResult:
 def _kind(study: StudySpec, model: Mapping[str, Any], objective: str | None) -> str:
     from sfumato.training.objectives import kind_to_train
 
-    return kind_to_train(_name(study, model["name"]), objective, model.get("classes", ()))
+    name = _name(study, model["name"])
+    return kind_to_train(name, objective, model.get("classes", ()), model.get("tags", ()))
+
+
+def _named(model: Mapping[str, Any]) -> tuple[str, ...]:
+    """The classes of a classifier, or the types that a tagger finds."""
+    return tuple(model.get("classes") or model.get("tags") or ())
 
 
 def _name(study: StudySpec, name: Any) -> str:

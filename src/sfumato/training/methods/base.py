@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -114,12 +114,13 @@ class Task:
         return Cut(context=self.model.context, unit=self.privacy.unit, long=self.long)
 
     def records(self) -> TokenRecords:
-        """All documents as records, with their labels for a classifier."""
+        """All documents as records, with their labels for a classifier or a tagger."""
         from sfumato.training.objectives import make_objective
         from sfumato.training.records import (
             make_labeled_records,
             make_language_records,
             make_objective_records,
+            make_tagged_records,
             weigh_classes,
         )
 
@@ -127,7 +128,11 @@ class Task:
         if self.kind == "classifier":
             classes = self.model.classes
             made = make_labeled_records(self.documents, tokenizer, self.cut, classes)
+            if self.model.tree is not None:
+                made = replace(made, levels=self.model.tree.levels)
             return weigh_classes(made, len(classes), self.course.class_weights)
+        if self.kind == "tagger":
+            return make_tagged_records(self.documents, tokenizer, self.cut, self.model.tags)
         objective = make_objective(self.model, self.objective)
         if objective is not None:
             return make_objective_records(self.documents, tokenizer, self.cut, objective)
@@ -150,7 +155,7 @@ class TrainingMethod(ABC):
     needs_policy: ClassVar[bool] = False
     adds_noise: ClassVar[bool] = True
     adds_up: ClassVar[bool] = False
-    kinds: ClassVar[tuple[str, ...]] = ("causal", "classifier", "masked", "seq2seq")
+    kinds: ClassVar[tuple[str, ...]] = ("causal", "classifier", "masked", "seq2seq", "tagger")
 
     @property
     def needs_level(self) -> bool:
@@ -167,7 +172,8 @@ class TrainingMethod(ABC):
             needed = "needs a policy" if self.needs_policy else "has no use for a policy"
             raise InvalidArgument(f"the method {self.name} {needed}")
         if request.kind not in self.kinds:
-            other = "predicts no token" if request.kind == "classifier" else "reads otherwise"
+            labels = request.kind in ("classifier", "tagger")
+            other = "predicts no token" if labels else "reads otherwise"
             raise InvalidArgument(
                 f"the method {self.name} is for language models that read from left to right; a "
                 f"model of kind {request.kind} {other}"
