@@ -4,6 +4,8 @@
 ``lstm``            one recurrent layer, fresh weights
 ``gpt-small``       a small transformer in GPT-2's shape, fresh weights
 ``bert-small``      a small masked language model in BERT's shape, fresh weights
+``bag-of-words``,   small classifiers with fresh weights, no language models
+``cnn``, ``bilstm``
 ``t5-small-from-    a small encoder and decoder in T5's shape, fresh weights
 scratch``
 a folder            any Hugging Face causal or masked language model, model of
@@ -45,7 +47,13 @@ from sfumato.core.pretrained import quiet, read_config, read_network
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import configure
 from sfumato.models.bpe import default_tokenizer
-from sfumato.models.kinds import KINDS, objective_of, read_text_network
+from sfumato.models.kinds import (
+    KINDS,
+    ONLY_CLASSIFIERS,
+    objective_of,
+    only_classifies,
+    read_text_network,
+)
 from sfumato.models.name import check_model, is_built_in, local_folder
 from sfumato.models.places import places_to_read, places_to_write
 from sfumato.models.pooling import STATED_IN, check_pooling, choose_pooling, set_pooling
@@ -167,6 +175,8 @@ def _build(
     own = getattr(component, "kind", "causal")
     if kind == "classifier":
         _require_classes(classes)
+    elif own == "classifier":
+        raise InvalidArgument(only_classifies(name))
     elif kind != own:
         raise InvalidArgument(f"{name} is a model of kind {own!r}, not {kind!r}")
     tokenizer = tokenizer or default_tokenizer()
@@ -193,6 +203,8 @@ def _from_folder(
             )
         tokenizer = load_tokenizer(folder)
     new: tuple[str, ...] = ()
+    if kind != "classifier" and config.model_type in ONLY_CLASSIFIERS:
+        raise InvalidArgument(only_classifies(f"the model in {folder}"))
     if kind == "classifier":
         network, classes, new = _classifier(folder, config, classes)
         network.config.pad_token_id = tokenizer.padding
@@ -235,13 +247,28 @@ def slice_losses(network: PreTrainedModel) -> None:
 
 
 def register_own() -> None:
-    """Register our LSTM network with Hugging Face's Auto classes."""
-    from transformers import AutoConfig, AutoModelForCausalLM
+    """Register our own networks with Hugging Face's Auto classes."""
+    from transformers import (
+        AutoConfig,
+        AutoModelForCausalLM,
+        AutoModelForSequenceClassification,
+    )
 
+    from sfumato.models.bag_network import BagForSequenceClassification
+    from sfumato.models.bilstm_network import BiLstmForSequenceClassification
+    from sfumato.models.cnn_network import CnnForSequenceClassification
     from sfumato.models.lstm_network import LstmConfig, LstmForCausalLM
 
     AutoConfig.register(LstmConfig.model_type, LstmConfig, exist_ok=True)
     AutoModelForCausalLM.register(LstmConfig, LstmForCausalLM, exist_ok=True)
+    for network in (
+        BagForSequenceClassification,
+        BiLstmForSequenceClassification,
+        CnnForSequenceClassification,
+    ):
+        config: Any = network.config_class
+        AutoConfig.register(config.model_type, config, exist_ok=True)
+        AutoModelForSequenceClassification.register(config, network, exist_ok=True)
 
 
 def _causal(folder: Path) -> PreTrainedModel:

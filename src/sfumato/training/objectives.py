@@ -50,7 +50,7 @@ from sfumato.core.checks import number
 from sfumato.core.errors import InvalidArgument
 from sfumato.models.bpe import default_tokenizer
 from sfumato.models.generate import decoder_start
-from sfumato.models.kinds import CLASSIFIER, OBJECTIVE, kind_of
+from sfumato.models.kinds import CLASSIFIER, OBJECTIVE, kind_of, only_classifies
 from sfumato.models.name import is_built_in
 from sfumato.models.output_layer import IGNORED
 from sfumato.models.sentinels import sentinels_of, with_sentinels
@@ -143,7 +143,10 @@ def kind_to_train(spec: str, objective: str | None, classes: Sequence[str] = ())
         return CLASSIFIER
     if objective is not None and ObjectiveName.read(objective).name == MASKED:
         return MASKED
-    return kind_of(spec)
+    found = kind_of(spec)
+    if found == CLASSIFIER:
+        raise InvalidArgument(only_classifies(spec))
+    return found
 
 
 def new_tokenizer(
