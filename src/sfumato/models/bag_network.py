@@ -14,7 +14,6 @@ from torch import Tensor
 from sfumato.core.checks import one_of
 from sfumato.models.small_classifier import SmallClassifier, SmallClassifierConfig
 
-
 COMBINE = ("mean", "sum")
 
 

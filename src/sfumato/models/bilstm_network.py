@@ -25,7 +25,6 @@ from sfumato.models.small_classifier import (
     places_that_count,
 )
 
-
 COMBINE = ("mean", "max")
 
 

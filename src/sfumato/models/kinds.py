@@ -79,7 +79,7 @@ def only_classifies(what: str) -> str:
 def read_text_network(folder: Path, kind: str) -> PreTrainedModel:
     """A complete network of encoder and decoder, or a masked one."""
     automatic, what = _AUTOMATIC[kind]
-    network, missing = read_network(automatic, folder, what)
+    network, missing = read_network(automatic, folder, what, adapters=True)
     if missing:
         raise BadInput(
             f"{folder} is not {what} that is complete: it has no weights for {', '.join(missing)}"

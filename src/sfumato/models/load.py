@@ -193,6 +193,8 @@ def _from_folder(
     tokenizer: Tokenizer | None,
     pooling: str | None,
 ) -> LoadedModel:
+    from sfumato.models.adapters import restore_adapters
+
     register_own()
     config = read_config(folder)
     if tokenizer is None or has_tokenizer(folder):
@@ -217,6 +219,7 @@ def _from_folder(
             f"the tokenizer has {tokenizer.size} tokens, but the model in {folder} has "
             f"embeddings for {rows}"
         )
+    restore_adapters(network, folder)
     read = ""
     if kind == "classifier":
         read = choose_pooling(network, folder, pooling, trained=_has_trained_head(config))
@@ -272,7 +275,9 @@ def register_own() -> None:
 
 
 def _causal(folder: Path) -> PreTrainedModel:
-    network, missing = read_network("AutoModelForCausalLM", folder, "a causal language model")
+    network, missing = read_network(
+        "AutoModelForCausalLM", folder, "a causal language model", adapters=True
+    )
     if missing:
         raise BadInput(
             f"{folder} is not a complete language model: it has no weights for {', '.join(missing)}"
@@ -295,7 +300,11 @@ def _classifier(
     else:
         _require_classes(classes)
     network, missing = read_network(
-        "AutoModelForSequenceClassification", folder, "a classifier", classes=len(classes)
+        "AutoModelForSequenceClassification",
+        folder,
+        "a classifier",
+        classes=len(classes),
+        adapters=True,
     )
     _name_classes(network, classes)
     return network, classes, tuple(missing)
@@ -337,12 +346,15 @@ def _name_classes(network: PreTrainedModel, classes: tuple[str, ...]) -> None:
 def save_model(model: LoadedModel, folder: Path) -> None:
     """Write the model; low-rank factors are merged, so the folder needs no other model.
 
+    Adapters cannot be; they stand in a file of their own beside the weights (``models.adapters``).
+
     The folder appears only when it is complete.
     """
     if folder.exists():
         raise OutputExists(f"{folder} exists already")
     if not folder.parent.is_dir():
         raise StorageFailed(f"cannot write {folder}: there is no folder {folder.parent}")
+    from sfumato.models.adapters import save_adapters, without_adapters
     from sfumato.models.lora import is_adapted, merge_adapter
 
     network: Any = model.network
@@ -353,7 +365,8 @@ def save_model(model: LoadedModel, folder: Path) -> None:
         shutil.rmtree(beside, ignore_errors=True)
         beside.mkdir()
         with quiet():
-            network.save_pretrained(beside)
+            network.save_pretrained(beside, state_dict=without_adapters(network))
+            save_adapters(network, beside)
             model.tokenizer.backend.save_pretrained(beside)
         if model.tokenizer.guarantee is not None:
             write_provenance(model.tokenizer.guarantee, beside)
