@@ -101,10 +101,10 @@ def train(
     ``adapter:SIZE``; all other weights stay as they are. ``pooling`` is what a classifier's new
     head reads of a text: ``first``, ``last`` or ``mean``; by default what the encoder's folder
     says, else what is usual for the network. ``class_weights`` are numbers, one for each
-    class, by which a record's loss is multiplied before its gradient is clipped. With ``control_codes`` the ``classes`` are
-    not told apart but written for: a language model is trained on documents that begin with the
-    code of their label, and ``sfumato.write_corpus`` lets it write texts for each. Without a
-    ``header`` the columns of a table are called 1, 2, …
+    class, by which a record's loss is multiplied before its gradient is clipped. With
+    ``control_codes`` the ``classes`` are not told apart but written for: a language model is
+    trained on documents that begin with the code of their label, and ``sfumato.write_corpus`` lets
+    it write texts for each. Without a ``header`` the columns of a table are called 1, 2, …
 
     With a ``budget`` (a file, or ``postgresql://…``) the whole run is charged to an ``account``
     of it, ``corpus:ID``, before any noise is drawn, and refused if too little is left. Its key is
