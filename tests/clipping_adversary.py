@@ -133,6 +133,18 @@ class Recurrent(nn.Module):
         return torch.stack(outputs, 1)
 
 
+class Filters(nn.Module):
+    """Filters over three places; windows overlap, so their gradients can cancel."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.convolution = nn.Conv1d(width, width, 3, padding="same")
+
+    def forward(self, rows: Tensor) -> Tensor:
+        answers: Tensor = self.convolution(rows.transpose(1, 2))
+        return answers.transpose(1, 2)
+
+
 def adapted(width: int) -> nn.Module:
     """LoRA on a frozen layer, with both factors different from zero."""
     inner = nn.Sequential(nn.Linear(width, width))
@@ -147,6 +159,7 @@ def adapted(width: int) -> nn.Module:
 MODELS: dict[str, tuple[Callable[[int], nn.Module], Callable[[int], int]]] = {
     "linear": (lambda width: nn.Linear(width, width), lambda width: width),
     "conv1d": (lambda width: Conv1D(width, width), lambda width: width),
+    "filters": (Filters, lambda width: width),
     "shared": (Shared, lambda width: width),
     "embedding": (Table, lambda width: width),
     "tied": (TiedTable, lambda width: WORDS + width),

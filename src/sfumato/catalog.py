@@ -312,9 +312,21 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         ),
     },
     "models": {
+        "bag-of-words": (
+            "sfumato.models.bag_of_words:BagOfWords",
+            "the mean of learned word vectors, from scratch; a classifier",
+        ),
         "bert-small": (
             "sfumato.models.bert_small:BertSmall",
             "a small masked language model in the shape of BERT, from scratch",
+        ),
+        "bilstm": (
+            "sfumato.models.bilstm:BiLstm",
+            "one recurrent layer from each end of a text, from scratch; a classifier",
+        ),
+        "cnn": (
+            "sfumato.models.cnn:Cnn",
+            "filters over neighboring words, from scratch (Kim 2014); a classifier",
         ),
         "gpt-small": (
             "sfumato.models.gpt_small:GptSmall",

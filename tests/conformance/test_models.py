@@ -38,6 +38,9 @@ from unit.models import folders
 BOUND = 0.01
 CLASSES = ("bad", "good")
 SIZES: dict[str, dict[str, object]] = {
+    "bag-of-words": {"embedding": 8},
+    "bilstm": {"embedding": 8, "hidden": 6},
+    "cnn": {"embedding": 8, "filters": 6},
     "lstm": {"hidden": 16, "embedding": 16},
     "gpt-small": {"layers": 1, "width": 16, "heads": 2, "context": 32},
     "bert-small": {"layers": 1, "width": 16, "heads": 2, "context": 32},
@@ -60,6 +63,7 @@ def built(name: str) -> LoadedModel:
         name,
         randomness=Randomness.reproducible(1),
         kind=kind,
+        classes=CLASSES if kind == "classifier" else (),
         tokenizer=new_tokenizer(name, None, objective),
         settings=SIZES.get(name),
     )

@@ -80,7 +80,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         typer.Option(
             "--model",
             help="lstm, gpt-small, bert-small, t5-small-from-scratch, a folder or a name on the "
-            "hub.",
+            "hub; for a classifier also bag-of-words, cnn or bilstm.",
         ),
     ] = "gpt-small",
     objective: training_options.ObjectiveOption = None,

@@ -190,9 +190,10 @@ TrainableOption = Annotated[
     str | None,
     typer.Option(
         "--trainable",
-        metavar="all|head|last:K|lora",
+        metavar="all|head|last:K|bias|lora|adapter:SIZE",
         help="Train every weight, what stands after the last layer, the last K layers and the "
-        "head, or low-rank factors (--lora-rank); the rest is frozen. [default: all]",
+        "head, biases and the head, low-rank factors (--lora-rank), or adapters (adapter, or "
+        "adapter:SIZE); the rest is frozen. [default: all]",
     ),
 ]
 PoolingOption = Annotated[

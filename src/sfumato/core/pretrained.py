@@ -28,8 +28,10 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core.errors import BadInput, MissingModel, SfumatoError
-from sfumato.core.json import read_json
+from sfumato.core.json import read_json, read_object
 
+# The setting of a configuration that says that adapters stand in a file beside the weights.
+ADAPTER_KEY = "sfumato_adapter"
 # Tables of tokens, read by compiled code; all other JSON files can change what the library does.
 _TABLES = ("tokenizer.json", "vocab.json")
 _CODE = {
@@ -54,10 +56,18 @@ def read_config(folder: Path, *, classes: int | None = None) -> Any:
 
 
 def read_network(
-    automatic: str, folder: Path, what: str, *, classes: int | None = None
+    automatic: str, folder: Path, what: str, *, classes: int | None = None, adapters: bool = False
 ) -> tuple[Any, list[str]]:
-    """A network in float32, loaded by the named Auto class, and the names of missing weights."""
+    """A network in float32, loaded by the named Auto class, and the names of missing weights.
+
+    A folder with adapters in a file of their own is refused, unless the caller reads these, too.
+    """
     require_model(folder)
+    if not adapters and ADAPTER_KEY in read_object(folder / "config.json", "a configuration"):
+        raise BadInput(
+            f"{folder} holds a model with adapters, which cannot be read as {what} here: without "
+            "them it would be another model. Take one that was trained without adapters"
+        )
     network, report = _attempt(lambda: _network(automatic, folder, classes), folder, what)
     return network, sorted(report["missing_keys"])
 

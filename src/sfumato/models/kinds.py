@@ -31,6 +31,8 @@ TAGGER = "tagger"
 KINDS = (CAUSAL, CLASSIFIER, MASKED, SEQ2SEQ, TAGGER)
 # The setting of a saved network that says what it was trained to predict.
 OBJECTIVE = "training_objective"
+# Types of our own networks that have no other head.
+ONLY_CLASSIFIERS = ("sfumato-bag-of-words", "sfumato-bilstm", "sfumato-cnn")
 _PROBE = 8
 _AUTOMATIC = {
     SEQ2SEQ: ("AutoModelForSeq2SeqLM", "a model of encoder and decoder"),
@@ -39,7 +41,10 @@ _AUTOMATIC = {
 
 
 def kind_of(spec: str) -> str:
-    """The kind of a language model, by the catalog or by its configuration; nothing is loaded."""
+    """The kind of a model, by the catalog or by its configuration; nothing is loaded.
+
+    A network that could be either is a language model; only some of our own are never one.
+    """
     if is_built_in(spec):
         return str(getattr(entries("models")[spec].load(), "kind", CAUSAL))
     folder = local_folder(spec)
@@ -58,15 +63,25 @@ def kind_in(folder: Path) -> str:
     config = read_object(path, "a configuration")
     named = config.get("architectures") or []
     heads = [str(one) for one in named] if isinstance(named, list) else []
+    if config.get("model_type") in ONLY_CLASSIFIERS:
+        return CLASSIFIER
     if config.get("is_encoder_decoder") is True:
         return SEQ2SEQ
     return MASKED if any(one.endswith("ForMaskedLM") for one in heads) else CAUSAL
 
 
+def only_classifies(what: str) -> str:
+    """What to say to somebody who wants to train a classifier, or read it, as a language model."""
+    return (
+        f"{what} is a classifier and predicts no words; give the labels that it shall tell apart, "
+        "`classes=...`, or take lstm or gpt-small as a language model"
+    )
+
+
 def read_text_network(folder: Path, kind: str) -> PreTrainedModel:
     """A complete network of encoder and decoder, or a masked one."""
     automatic, what = _AUTOMATIC[kind]
-    network, missing = read_network(automatic, folder, what)
+    network, missing = read_network(automatic, folder, what, adapters=True)
     if missing:
         raise BadInput(
             f"{folder} is not {what} that is complete: it has no weights for {', '.join(missing)}"

@@ -4,6 +4,8 @@
 ``lstm``            one recurrent layer, fresh weights
 ``gpt-small``       a small transformer in GPT-2's shape, fresh weights
 ``bert-small``      a small masked language model in BERT's shape, fresh weights
+``bag-of-words``,   small classifiers with fresh weights, no language models
+``cnn``, ``bilstm``
 ``t5-small-from-    a small encoder and decoder in T5's shape, fresh weights
 scratch``
 a folder            any Hugging Face causal or masked language model, model of
@@ -45,7 +47,14 @@ from sfumato.core.pretrained import quiet, read_config, read_network
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import configure
 from sfumato.models.bpe import default_tokenizer
-from sfumato.models.kinds import KINDS, TAGGER, objective_of, read_text_network
+from sfumato.models.kinds import (
+    KINDS,
+    ONLY_CLASSIFIERS,
+    TAGGER,
+    objective_of,
+    only_classifies,
+    read_text_network,
+)
 from sfumato.models.name import check_model, is_built_in, local_folder
 from sfumato.models.places import places_to_read, places_to_write
 from sfumato.models.pooling import STATED_IN, check_pooling, choose_pooling, set_pooling
@@ -180,6 +189,8 @@ def _build(
     architecture: Architecture = configure(component, settings)
     own = getattr(component, "kind", "causal")
     tokenizer = tokenizer or default_tokenizer()
+    if own == "classifier" != kind:
+        raise InvalidArgument(only_classifies(name))
     if kind == TAGGER:
         network, tags = build_tagger(name, architecture, tokenizer, classes)
         return LoadedModel(network, tokenizer, context_of(network, tokenizer), kind=kind, tags=tags)
@@ -200,6 +211,8 @@ def _from_folder(
     tokenizer: Tokenizer | None,
     pooling: str | None,
 ) -> LoadedModel:
+    from sfumato.models.adapters import restore_adapters
+
     register_own()
     config = read_config(folder)
     if tokenizer is None or has_tokenizer(folder):
@@ -211,6 +224,8 @@ def _from_folder(
         tokenizer = load_tokenizer(folder)
     new: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    if kind != "classifier" and config.model_type in ONLY_CLASSIFIERS:
+        raise InvalidArgument(only_classifies(f"the model in {folder}"))
     if kind == TAGGER:
         network, tags, new = read_tagger(folder, config, classes)
         classes = ()
@@ -226,6 +241,7 @@ def _from_folder(
             f"the tokenizer has {tokenizer.size} tokens, but the model in {folder} has "
             f"embeddings for {rows}"
         )
+    restore_adapters(network, folder)
     read = ""
     if kind == "classifier":
         read = choose_pooling(network, folder, pooling, trained=_has_trained_head(config))
@@ -273,17 +289,34 @@ def slice_losses(network: PreTrainedModel) -> None:
 
 
 def register_own() -> None:
-    """Register our LSTM network with Hugging Face's Auto classes."""
-    from transformers import AutoConfig, AutoModelForCausalLM
+    """Register our own networks with Hugging Face's Auto classes."""
+    from transformers import (
+        AutoConfig,
+        AutoModelForCausalLM,
+        AutoModelForSequenceClassification,
+    )
 
+    from sfumato.models.bag_network import BagForSequenceClassification
+    from sfumato.models.bilstm_network import BiLstmForSequenceClassification
+    from sfumato.models.cnn_network import CnnForSequenceClassification
     from sfumato.models.lstm_network import LstmConfig, LstmForCausalLM
 
     AutoConfig.register(LstmConfig.model_type, LstmConfig, exist_ok=True)
     AutoModelForCausalLM.register(LstmConfig, LstmForCausalLM, exist_ok=True)
+    for network in (
+        BagForSequenceClassification,
+        BiLstmForSequenceClassification,
+        CnnForSequenceClassification,
+    ):
+        config: Any = network.config_class
+        AutoConfig.register(config.model_type, config, exist_ok=True)
+        AutoModelForSequenceClassification.register(config, network, exist_ok=True)
 
 
 def _causal(folder: Path) -> PreTrainedModel:
-    network, missing = read_network("AutoModelForCausalLM", folder, "a causal language model")
+    network, missing = read_network(
+        "AutoModelForCausalLM", folder, "a causal language model", adapters=True
+    )
     if missing:
         raise BadInput(
             f"{folder} is not a complete language model: it has no weights for {', '.join(missing)}"
@@ -306,7 +339,11 @@ def _classifier(
     else:
         _require_classes(classes)
     network, missing = read_network(
-        "AutoModelForSequenceClassification", folder, "a classifier", classes=len(classes)
+        "AutoModelForSequenceClassification",
+        folder,
+        "a classifier",
+        classes=len(classes),
+        adapters=True,
     )
     _name_classes(network, classes)
     return network, classes, tuple(missing)
@@ -348,12 +385,15 @@ def _name_classes(network: PreTrainedModel, classes: tuple[str, ...]) -> None:
 def save_model(model: LoadedModel, folder: Path) -> None:
     """Write the model; low-rank factors are merged, so the folder needs no other model.
 
+    Adapters cannot be; they stand in a file of their own beside the weights (``models.adapters``).
+
     The folder appears only when it is complete.
     """
     if folder.exists():
         raise OutputExists(f"{folder} exists already")
     if not folder.parent.is_dir():
         raise StorageFailed(f"cannot write {folder}: there is no folder {folder.parent}")
+    from sfumato.models.adapters import save_adapters, without_adapters
     from sfumato.models.lora import is_adapted, merge_adapter
 
     network: Any = model.network
@@ -364,7 +404,8 @@ def save_model(model: LoadedModel, folder: Path) -> None:
         shutil.rmtree(beside, ignore_errors=True)
         beside.mkdir()
         with quiet():
-            network.save_pretrained(beside)
+            network.save_pretrained(beside, state_dict=without_adapters(network))
+            save_adapters(network, beside)
             model.tokenizer.backend.save_pretrained(beside)
         if model.tokenizer.guarantee is not None:
             write_provenance(model.tokenizer.guarantee, beside)

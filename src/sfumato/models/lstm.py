@@ -38,8 +38,8 @@ class Lstm:
         """The network with fresh weights."""
         if classes is not None:
             raise InvalidArgument(
-                "lstm is a language model only; for a classifier take gpt-small, a folder or a "
-                "name on the hub"
+                "lstm is a language model only; for a classifier take bilstm, gpt-small, a folder "
+                "or a name on the hub"
             )
         from sfumato.models.lstm_network import LstmConfig, LstmForCausalLM
 

@@ -1,12 +1,15 @@
-"""Which weights of a network are trained: all, its last layers, its head, or factors beside it.
+"""Which weights of a network are trained: all, its last layers, its head, biases, or additions.
 
-==========  =======================================================================
-``all``     every weight
-``last:K``  the last K layers, and the head
-``head``    what stands after the last layer: BERT's pooler and classifier, GPT-2's
-            last normalization and its scores
-``lora``    low-rank factors beside matrices, and a classifier's head (``lora``)
-==========  =======================================================================
+===============  =======================================================================
+``all``          every weight
+``last:K``       the last K layers, and the head
+``head``         what stands after the last layer: BERT's pooler and classifier, GPT-2's
+                 last normalization and its scores
+``bias``         every bias, and a classifier's head; what enters a layer need not be
+                 kept for the backward pass then
+``lora``         low-rank factors beside matrices, and a classifier's head (``lora``)
+``adapter:SIZE`` small layers inside the network, and a classifier's head (``adapters``)
+===============  =======================================================================
 
 Frozen weights are not recorded, not clipped and have no noise; they do not count among the
 dimensions of directional noise. Their modules stay in evaluation mode, so that they are one fixed
@@ -18,11 +21,16 @@ called after the last layer.
 Care
     Frozen weights are published as they are. If they were trained on the same private text, that is
     not covered by any guarantee of the training.
+
+Reference
+    For biases Ben Zaken et al. 2022, "BitFit: simple parameter-efficient fine-tuning for
+    transformer-based masked language-models"; with differential privacy Bu et al. 2022,
+    "Differentially private bias-term fine-tuning of foundation models".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -33,31 +41,38 @@ from sfumato.models.lora import Lora
 if TYPE_CHECKING:
     from torch import nn
 
-ALL, HEAD, LAST, LORA = "all", "head", "last", "lora"
+ADAPTER, ALL, BIAS, HEAD, LAST, LORA = "adapter", "all", "bias", "head", "last", "lora"
+# The size of adapters unless one is given.
+SIZE = 64
 _TRIAL = 6
 
 
 @dataclass(frozen=True)
 class Trainable:
-    """A choice of weights; ``layers`` are those of ``last:K``.
+    """A choice of weights; ``layers`` are those of ``last:K``, ``size`` is that of adapters.
 
     >>> Trainable.read("last:2"), str(Trainable.read("last:2"))
-    (Trainable(part='last', layers=2), 'last:2')
+    (Trainable(part='last', layers=2, size=0), 'last:2')
+    >>> str(Trainable.read("adapter")), str(Trainable.read("adapter:16"))
+    ('adapter:64', 'adapter:16')
     """
 
     part: str = ALL
     layers: int = 0
+    size: int = 0
 
     @classmethod
     def read(cls, text: str) -> Trainable:
         """From what a user writes."""
         part, colon, count = text.partition(":")
-        if part == LAST and count.isascii() and count.isdigit() and int(count) > 0:
-            return cls(LAST, int(count))
-        if colon or part not in (ALL, HEAD, LORA):
+        if text == ADAPTER:
+            return cls(ADAPTER, size=SIZE)
+        if part in (ADAPTER, LAST) and count.isascii() and count.isdigit() and int(count) > 0:
+            return cls(LAST, int(count)) if part == LAST else cls(ADAPTER, size=int(count))
+        if colon or part not in (ALL, BIAS, HEAD, LORA):
             raise InvalidArgument(
-                f"`trainable={text!r}` must be all, head, lora or last:K, such as last:2 for the "
-                "last two layers"
+                f"`trainable={text!r}` must be all, head, bias, lora, adapter, adapter:SIZE or "
+                "last:K, such as last:2 for the last two layers"
             )
         return cls(part)
 
@@ -83,11 +98,16 @@ class Trainable:
         """The rank of the factors, if there are any."""
         return (lora_rank or Lora().rank) if self.part == LORA else None
 
-    def freeze(self, network: Any) -> tuple[str, ...]:
+    def freeze(self, network: Any, new: Sequence[str] = ()) -> tuple[str, ...]:
         """Freeze everything else; the names of the modules that stay in evaluation mode.
 
-        Low-rank factors are attached elsewhere (``models.lora``).
+        ``new`` are the names of weights that were drawn; biases and adapters are trained together
+        with these. Low-rank factors and adapters are attached elsewhere (``models.lora``,
+        ``models.adapters``).
         """
+        if self.part in (ADAPTER, BIAS):
+            _freeze_but(network, self.part, new)
+            return ()
         if self.part not in (HEAD, LAST):
             return ()
         parts = NetworkParts.of(network)
@@ -105,7 +125,8 @@ class Trainable:
         return _fixed(network, parts, kept)
 
     def __str__(self) -> str:
-        return f"{LAST}:{self.layers}" if self.part == LAST else self.part
+        number = {LAST: self.layers, ADAPTER: self.size}.get(self.part)
+        return self.part if number is None else f"{self.part}:{number}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +162,28 @@ class NetworkParts:
             )
         body = tuple(name for name in before if name not in after)
         return cls(layers, head, body, frozenset(own & earlier))
+
+
+def _freeze_but(network: Any, part: str, new: Sequence[str]) -> None:
+    """Train biases or adapters, a classifier's head, and what was drawn; freeze the rest."""
+    from sfumato.models.adapters import adapters_of, weights_to_train
+
+    if part == BIAS:
+        small = {
+            one
+            for name, one in network.named_parameters()
+            if name.rpartition(".")[2].startswith("bias") and one.dim() == 1
+        }
+    else:
+        small = {one for adapter in adapters_of(network).values() for one in adapter.parameters()}
+    full = set(weights_to_train(network, new))
+    if not small - full:
+        raise InvalidArgument(
+            f"`trainable={part!r}`: this model has no {'biases' if part == BIAS else 'adapters'} "
+            "before its head; take `trainable='lora'` or `trainable='all'`"
+        )
+    for one in network.parameters():
+        one.requires_grad_(one in small or one in full)
 
 
 def _fixed(network: Any, parts: NetworkParts, kept: tuple[str, ...]) -> tuple[str, ...]:

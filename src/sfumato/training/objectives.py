@@ -50,7 +50,7 @@ from sfumato.core.checks import number
 from sfumato.core.errors import InvalidArgument
 from sfumato.models.bpe import default_tokenizer
 from sfumato.models.generate import decoder_start
-from sfumato.models.kinds import CLASSIFIER, OBJECTIVE, TAGGER, kind_of
+from sfumato.models.kinds import CLASSIFIER, OBJECTIVE, TAGGER, kind_of, only_classifies
 from sfumato.models.name import is_built_in
 from sfumato.models.output_layer import IGNORED
 from sfumato.models.sentinels import sentinels_of, with_sentinels
@@ -150,7 +150,10 @@ def kind_to_train(
         return CLASSIFIER
     if objective is not None and ObjectiveName.read(objective).name == MASKED:
         return MASKED
-    return kind_of(spec)
+    found = kind_of(spec)
+    if found == CLASSIFIER:
+        raise InvalidArgument(only_classifies(spec))
+    return found
 
 
 def new_tokenizer(

@@ -27,6 +27,7 @@ from sfumato.core.json import write_number
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.guarantees.wording import at_most
+from sfumato.models.adapters import attach_adapters
 from sfumato.models.kinds import KINDS
 from sfumato.models.load import LoadedModel, load_model, mark_separator, save_model
 from sfumato.models.lora import Lora
@@ -175,8 +176,10 @@ class Request:
         if self.class_separator:
             model = mark_separator(model, self.class_separator)
         rank = self.trained.rank(self.lora_rank)
+        if self.trained.size:
+            attach_adapters(model.network, self.trained.size, randomness.stream(ADAPTER))
         if rank is None:
-            return replace(model, fixed=self.trained.freeze(model.network))
+            return replace(model, fixed=self.trained.freeze(model.network, model.new))
         adapter = Lora(rank=rank)
         adapted: Any = adapter.attach(model.network, randomness.stream(ADAPTER), model.new)
         return replace(model, network=adapted)
@@ -239,7 +242,7 @@ class Request:
             **({"pooling": model.pooling} if model.pooling else {}),
             "tokenizer": model.tokenizer.name,
             "vocabulary": _digest(model.tokenizer),
-            "model_settings": {key: str(value) for key, value in self.settings.items()},
+            "model_settings": {key: _as_text(value) for key, value in self.settings.items()},
             "epsilon": write_number(self.privacy.epsilon),
             "corpus": self.corpus,
             "plan": plan.as_dict(),
@@ -404,6 +407,11 @@ def _compute_spending(plan: TrainingPlan, whole: Guarantee | None) -> list[dict[
         {"metric": metric, "value": value, "low": None, "high": None, "n": plan.units}
         for metric, value in values.items()
     ]
+
+
+def _as_text(value: object) -> str:
+    """A setting of a model as on a command line, from which it can be read again."""
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _stamp(guarantee: Guarantee, randomness: Randomness) -> Guarantee:

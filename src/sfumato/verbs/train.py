@@ -100,8 +100,8 @@ def train(
     most ``tokenizer_size`` tokens, to which every unit gives at most ``tokenizer_words`` words. The
     guarantee is for tokenizer and model together.
 
-    ``trainable`` is ``all``, ``head``, ``last:K`` (layers, and the head) or ``lora``; all other
-    weights stay as they are. ``pooling`` is what a classifier's new head reads of a text:
+    ``trainable`` is ``all``, ``head``, ``last:K`` (layers, and the head), ``bias``, ``lora`` or
+    ``adapter:SIZE``; all other weights stay as they are. ``pooling`` is what a classifier's new head reads of a text:
     ``first``, ``last`` or ``mean``; by default what the encoder's folder says, else what is usual
     for the network. ``class_weights`` are numbers, one for each class, by which a record's
     loss is multiplied before its gradient is clipped. With a ``class_separator`` such as "/" the

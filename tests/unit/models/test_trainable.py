@@ -14,6 +14,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.models.load import LoadedModel, load_model
 from sfumato.models.lora import Lora
 from sfumato.models.trainable import NetworkParts, Trainable
+from sfumato.training.clipping.recording import Recording
 from unit.models import folders
 
 CLASSES = ("0", "1")
@@ -85,7 +86,22 @@ def test_frozen_parts_draw_nothing_and_the_rest_may(tmp_path: Path) -> None:
         assert not any("embeddings" in name or name.endswith(".drop") for name in training)
 
 
-@pytest.mark.parametrize("text", ["tail", "last", "last:0", "last:-1", "head:2", "", "last:x"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tail",
+        "last",
+        "last:0",
+        "last:-1",
+        "head:2",
+        "",
+        "last:x",
+        "bias:2",
+        "adapter:0",
+        "adapter:",
+        "adapter:x",
+    ],
+)
 def test_other_words_are_refused(text: str) -> None:
     with pytest.raises(InvalidArgument, match=r"last:2"):
         Trainable.read(text)
@@ -135,3 +151,61 @@ def test_factors_come_with_a_pooler_that_has_no_weights(tmp_path: Path) -> None:
     whole = classifier(folders.bert(), tmp_path / "whole")
     names = trained(Lora(rank=2).attach(whole.network, Randomness.reproducible(1), whole.new))  # type: ignore[arg-type]
     assert not any("pooler" in name for name in names)
+
+
+@pytest.mark.parametrize("make", [folders.bert, folders.gpt2])
+def test_biases_come_with_the_head_and_with_what_was_drawn(
+    make: Callable[[], PreTrainedModel], tmp_path: Path
+) -> None:
+    model = classifier(make(), tmp_path / "model")
+    assert Trainable.read("bias").freeze(model.network, model.new) == ()
+    every = {name for name, one in model.network.named_parameters() if name.endswith(".bias")}
+    head = {name for name in trained(model.network) if name.startswith(("score", "classifier"))}
+    assert head
+    assert every <= trained(model.network)
+    assert trained(model.network) == every | head | set(model.new)
+
+
+def test_biases_of_a_language_model_and_of_small_networks() -> None:
+    network = folders.masked_bert()
+    Trainable.read("bias").freeze(network)
+    assert trained(network)
+    assert all(name.endswith("bias") for name in trained(network))
+    lstm = load_model("lstm", randomness=Randomness.reproducible(1), settings={"hidden": 4}).network
+    Trainable.read("bias").freeze(lstm)
+    assert trained(lstm) == {"lstm.bias_ih_l0", "lstm.bias_hh_l0", "decoder.bias"}
+    options = {"kind": "classifier", "classes": CLASSES, "settings": {"embedding": 4}}
+    for name in ("cnn", "bag-of-words"):
+        small = load_model(name, randomness=Randomness.reproducible(1), **options).network  # type: ignore[arg-type]
+        if name == "cnn":
+            Trainable.read("bias").freeze(small)
+            assert not any("convolutions" in one and "weight" in one for one in trained(small))
+            assert {"classifier.weight", "convolutions.3.bias"} <= trained(small)
+        else:  # nothing but the head has one
+            with pytest.raises(InvalidArgument, match="no biases before its head"):
+                Trainable.read("bias").freeze(small)
+
+
+def test_a_network_without_biases_is_told_so(tmp_path: Path) -> None:
+    for network in (folders.llama(), classifier(folders.llama(), tmp_path / "model").network):
+        with pytest.raises(InvalidArgument, match=r"no biases before its head.*'lora'"):
+            Trainable.read("bias").freeze(network)
+
+
+def test_what_enters_a_layer_is_not_kept_if_only_biases_are_trained() -> None:
+    """Of the inputs of linear layers nothing is saved for the backward pass; a twin saves all."""
+
+    def kept(part: str) -> int:
+        network = folders.gpt2()
+        Trainable.read(part).freeze(network)
+        recording, sizes = Recording(network.train()), []
+        with torch.autograd.graph.saved_tensors_hooks(
+            lambda one: sizes.append(one.numel() * (one.shape[-1] == 4 * WIDTH)) or one,  # type: ignore[func-returns-value]
+            lambda one: one,
+        ):
+            network(input_ids=torch.arange(1, 9)[None])
+        recording.close()
+        return sum(sizes)
+
+    # GPT-2's feed-forward part multiplies by what is four times as wide; gelu keeps its own input.
+    assert kept("bias") < kept("all")

@@ -62,6 +62,12 @@ class Records:
         """Whether every row is a separate record."""
         return self.of_row is None
 
+    def single_rows(self) -> Tensor | None:
+        """The row of each record, if every record has just one; None otherwise."""
+        if self.of_row is None or len(self.of_row) != self.count:
+            return None
+        return self.of_row.argsort()
+
     def sum(self, rows: Tensor) -> Tensor:
         """Add up what belongs to one record."""
         if self.of_row is None:

@@ -110,10 +110,10 @@ class Interleaved(TrainingMethod):
     def check(self, request: Request) -> None:
         """Whole documents are read, by a recurrent model."""
         super().check(request)
-        if request.lora_rank or request.long != "split":
+        if not request.trained.whole or request.long != "split":
             raise InvalidArgument(
-                "the method interleaved reads whole documents with a recurrent model; leave "
-                "lora_rank out, and long at 'split'"
+                "the method interleaved trains all of a recurrent model on whole documents; leave "
+                "lora_rank and trainable out, and long at 'split'"
             )
 
     def prepare(self, task: Task) -> Prepared:

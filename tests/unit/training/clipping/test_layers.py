@@ -220,6 +220,21 @@ def test_norms_and_sums_of_tables_are_those_of_a_loop(
     assert max(errors) <= shape.tolerance
 
 
+@pytest.mark.parametrize("name", ["linear", "lstm"])
+def test_records_of_one_row_each_may_come_in_any_order(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in batches that are sorted by length; a twin that forgets the order is found out."""
+    shape = Shape(rows=4, places=3, left=8, right=5, seed=2, exact=True)
+    draw = prepared(shape)
+    model = LAYERS[name](shape).double()
+    entered = torch.randn(shape.rows, shape.places, shape.left, generator=draw)
+    owner = torch.tensor([7, 2, 9, 4])
+    assert max(compared(model, entered, owner)) <= shape.tolerance
+    monkeypatch.setattr(slots.Records, "single_rows", lambda _: torch.arange(4))
+    assert max(compared(model, entered, owner)) > 1e-3
+
+
 def test_a_gram_matrix_without_the_cross_terms_of_tied_tables_is_found_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

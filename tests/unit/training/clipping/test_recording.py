@@ -52,7 +52,7 @@ class ScaledEmbedding(nn.Embedding):
 @pytest.mark.parametrize(
     ("model", "name"),
     [
-        (nn.Sequential(nn.Linear(4, 4), nn.Conv1d(4, 4, 1)), r"1\.weight \(Conv1d\)"),
+        (nn.Sequential(nn.Linear(4, 4), nn.Conv2d(4, 4, 1)), r"1\.weight \(Conv2d\)"),
         (nn.Sequential(nn.LSTM(4, 4)), r"0\.weight_hh_l0 \(LSTM\)"),
         (nn.Sequential(nn.BatchNorm1d(4)), r"0\.weight \(BatchNorm1d\)"),
         (nn.Sequential(nn.GroupNorm(2, 4)), r"0\.weight \(GroupNorm\)"),

@@ -19,6 +19,7 @@ class Role(Enum):
     """How a parameter is used in a layer, which decides how its gradient can be recorded."""
 
     MATRIX = auto()  # a product: the gradient is a sum of outer products
+    FILTER = auto()  # a product with windows: the same, in another shape
     TABLE = auto()  # rows are looked up: the gradient has few rows
     VECTOR = auto()  # small: the gradient of every row is formed
 

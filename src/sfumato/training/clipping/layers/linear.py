@@ -146,6 +146,9 @@ class MatrixSlot(Slot):
         places = self.places()
         if records.each_row:
             return measure_product(places)
+        order = records.single_rows()
+        if order is not None:  # a row for each record, in another order: all at once
+            return measure_product(places).of(order)
         return one_after_another(measure_product(places.joined(one)) for one in records.groups())
 
     def measure_closely(self, records: Records, which: Tensor) -> MeasuredNorms:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from sfumato.core.errors import InvalidArgument, UnsupportedLayer
 from sfumato.models.lstm_layer import LSTM
 from sfumato.models.output_layer import OutputLayer
+from sfumato.training.clipping.layers.convolution import FilterSlot, RecordedConvolution
 from sfumato.training.clipping.layers.embedding import RecordedEmbedding, TableSlot
 from sfumato.training.clipping.layers.layer import CurrentBatch, Layer, Role
 from sfumato.training.clipping.layers.linear import MatrixSlot, RecordedConv1D, RecordedLinear
@@ -39,8 +40,8 @@ Example = Callable[[], tuple[nn.Module, Tensor]]
 TOLERANCE = 1e-8
 
 SUPPORTED = (
-    "Linear, Conv1D of GPT-2, Embedding, LayerNorm, RMSNorm of any kind, tables of relative "
-    "positions as T5 has them, sfumato.models.lstm_layer.LSTM"
+    "Linear, Conv1D of GPT-2, Conv1d, Embedding, LayerNorm, RMSNorm of any kind, tables of "
+    "relative positions as T5 has them, sfumato.models.lstm_layer.LSTM"
 )
 
 
@@ -110,6 +111,7 @@ def slot_for(parameter: Tensor, roles: Iterable[Role]) -> Slot | None:
     """The slot that collects the gradients of a parameter with these roles."""
     slots: dict[frozenset[Role], Callable[[Tensor], Slot]] = {
         frozenset({Role.MATRIX}): MatrixSlot,
+        frozenset({Role.FILTER}): FilterSlot,
         frozenset({Role.TABLE}): TableSlot,
         frozenset({Role.MATRIX, Role.TABLE}): TiedSlot,
         frozenset({Role.VECTOR}): VectorSlot,
@@ -193,6 +195,7 @@ def unsupported(parameters: Iterable[str]) -> UnsupportedLayer:
 def _rules() -> Iterable[tuple[type[nn.Module], type[Layer]]]:
     yield OutputLayer, RecordedOutput
     yield nn.Linear, RecordedLinear
+    yield nn.Conv1d, RecordedConvolution
     yield nn.Embedding, RecordedEmbedding
     yield nn.LayerNorm, RecordedLayerNorm
     yield nn.RMSNorm, RecordedRMSNorm
