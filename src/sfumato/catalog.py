@@ -298,6 +298,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.training.methods.redacted:Redacted",
             "ordinary steps on text with masks (baseline, no guarantee)",
         ),
+        "rgp": (
+            "sfumato.training.methods.rgp:Rgp",
+            "DP-SGD through thin carriers of large matrices, which move with the weights",
+        ),
         "selective": (
             "sfumato.training.methods.selective:SelectiveTraining",
             "DP-SGD where a policy finds something, plain steps on text with masks in between",

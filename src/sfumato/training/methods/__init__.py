@@ -4,6 +4,7 @@
 method           private steps                                public steps
 ===============  ===========================================  ================================
 ``private``      DP-SGD on all documents                      none
+``rgp``          DP-SGD through carriers of large matrices    none
 ``directional``  draws around the gradients' directions       none
 ``per-record``   directions, each with Gaussian noise         none
 ``plain``        ordinary steps on all documents              none

@@ -33,7 +33,7 @@ from sfumato.training.methods.promise import PolicyPromise
 if TYPE_CHECKING:
     from sfumato.models.load import LoadedModel
     from sfumato.training.folder import RunFolder
-    from sfumato.training.loop import Between, WatchSteps
+    from sfumato.training.loop import Between, Instead, WatchSteps
     from sfumato.training.objectives import ObjectiveName
     from sfumato.training.plan import Plan, TrainingPlan
     from sfumato.training.records import Cut, TokenRecords
@@ -278,10 +278,12 @@ def prepare_steps(
     between: Callable[[Randomness], Between] | None = None,
     *,
     plan: Plan | None = None,
+    instead: Instead | None = None,
 ) -> Prepared:
     """Prepare steps on records by a plan, by default that of DP-SGD.
 
-    ``between`` makes the public training between the steps.
+    ``between`` makes the public training between the steps; ``instead`` has the weights that are
+    updated, if other ones stand for them in a step.
     """
     plan = plan or task.privacy.plan(len(material.records))
 
@@ -297,6 +299,7 @@ def prepare_steps(
             folder=folder,
             watch=watch,
             between=None if between is None else between(randomness.stream(PUBLIC)),
+            instead=instead,
         )
 
     return Prepared(plan, material, fit)

@@ -27,6 +27,7 @@ from sfumato.training.methods.base import (
 from sfumato.training.stages import scale_stages
 
 if TYPE_CHECKING:
+    from sfumato.training.loop import Instead
     from sfumato.training.request import Request
     from sfumato.training.settings import Course, Privacy
 
@@ -63,14 +64,17 @@ class Private(TrainingMethod):
 
     def prepare(self, task: Task) -> Prepared:
         """All documents, one stream."""
+        return self.planned(task)
+
+    def planned(self, task: Task, instead: Instead | None = None) -> Prepared:
+        """Steps of DP-SGD on all documents; ``instead`` stands for other weights in them."""
         material = TokenMaterial(task.records())
         if self.sigma is None:
-            return prepare_steps(task, material)
+            return prepare_steps(task, material, instead=instead)
         plan = task.privacy.draft(len(material.records))
         factor = self.sigma / plan.noise_multiplier
-        return prepare_steps(
-            task, material, plan=replace(plan, stages=scale_stages(plan.stages, factor))
-        )
+        scaled = replace(plan, stages=scale_stages(plan.stages, factor))
+        return prepare_steps(task, material, plan=scaled, instead=instead)
 
     def as_dict(self, privacy: Privacy, course: Course) -> dict[str, object]:
         """There is no public step, and nothing to set but the noise."""
