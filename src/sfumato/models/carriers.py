@@ -62,6 +62,7 @@ class Carriers(nn.Module):
         self.left = nn.Linear(rank, across, bias=False)
         self.right = nn.Linear(along, rank, bias=False)
         self.to(weight)
+        self.start: Tensor | None
         self.register_buffer("start", weight.detach().clone() if source == UPDATE else None)
 
     @torch.no_grad()
@@ -91,9 +92,8 @@ class Carriers(nn.Module):
         """The gradient of the matrix, from those of the carriers, in its own shape."""
         left, right = self.left.weight, self.right.weight
         apart = of_left - left @ (left.t() @ of_left)
-        if self.transposed:
-            return torch.addmm(of_right.t() @ left.t(), right.t(), apart.t())
-        return torch.addmm(left @ of_right, apart, right)
+        rebuilt: Tensor = left @ of_right + apart @ right
+        return rebuilt.t().contiguous() if self.transposed else rebuilt
 
 
 def orthonormal(columns: Tensor) -> Tensor:
@@ -126,7 +126,7 @@ class Carried:
             )
         hooks = []
         for layer in layers.values():
-            weight: Any = layer.weight.requires_grad_(False)  # type: ignore[operator]
+            weight: Any = layer.weight.requires_grad_(False)
             transposed = not isinstance(layer, nn.Linear)
             made = Carriers(weight, rank, transposed=transposed, source=source)
             layer.add_module(_NAME, made.train(layer.training))
@@ -138,7 +138,7 @@ class Carried:
         for hook in self._hooks:
             hook.remove()
         for layer in self.layers.values():
-            layer.weight.requires_grad_(True)  # type: ignore[operator]
+            layer.weight.requires_grad_(True)
             if _NAME in layer._modules:
                 del layer._modules[_NAME]
 
@@ -170,9 +170,7 @@ def _add_carriers(layer: nn.Module, args: Any, kwargs: dict[str, Any], output: T
 def _carriable(network: nn.Module, rank: int, whole: set[str]) -> Iterator[tuple[str, nn.Module]]:
     from transformers.pytorch_utils import Conv1D
 
-    uses = Counter(
-        id(one) for module in network.modules() for one in module._parameters.values()
-    )
+    uses = Counter(id(one) for module in network.modules() for one in module._parameters.values())
     for name, module in network.named_modules():
         # A layer with a forward pass of its own, such as an output layer, has a reason for it.
         plain = type(module).forward in (nn.Linear.forward, Conv1D.forward)
