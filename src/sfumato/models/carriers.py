@@ -93,12 +93,15 @@ class Carriers(nn.Module):
         left, right = self.left.weight, self.right.weight
         apart = of_left - left @ (left.t() @ of_left)
         rebuilt: Tensor = left @ of_right + apart @ right
-        return rebuilt.t().contiguous() if self.transposed else rebuilt
+        if self.transposed:
+            rebuilt = rebuilt.t().contiguous()
+        return rebuilt
 
 
 def orthonormal(columns: Tensor) -> Tensor:
     """An orthonormal basis of the columns; directions of their own where they are dependent."""
-    return torch.linalg.qr(columns.double())[0].to(columns)
+    basis: Tensor = torch.linalg.qr(columns.double())[0]
+    return basis.to(columns)
 
 
 @dataclass(frozen=True, eq=False)

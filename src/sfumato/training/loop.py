@@ -41,6 +41,7 @@ from sfumato.training.checkpoints import (
     paid_if_undefined,
     saving,
 )
+from sfumato.training.clipping.release import GradientRelease
 from sfumato.training.features import HeadFeatures
 from sfumato.training.folder import RunFolder
 from sfumato.training.optimizers import (
@@ -112,12 +113,14 @@ def fit(  # noqa: PLR0913  # three are needed, the others have defaults
     watch: WatchSteps | None = None,
     between: Between | None = None,
     instead: Instead | None = None,
+    release: GradientRelease | None = None,
 ) -> Guarantee:
     """Train a model on records according to the plan; the guarantee of the trained model.
 
     With a ``folder`` the run is saved there and can be resumed if it was killed. ``watch`` is
     called after every step. ``between`` may train on public text before each step. ``instead`` has
-    the weights to update, if others stand for them in a step.
+    the weights to update, if others stand for them in a step, and ``release`` is what a step
+    releases, if that is not the plan's own but costs the same.
     """
     course = course or Course()
     randomness = randomness or Randomness.secure()
@@ -129,7 +132,7 @@ def fit(  # noqa: PLR0913  # three are needed, the others have defaults
             # weights that were drawn cannot be drawn again.
             checkpoint.restore_weights(model.network)
         features = None if between or instead else HeadFeatures.of(model, records)
-        run = _Run.begun(model, plan, course, randomness, features, instead)
+        run = _Run.begun(model, plan, course, randomness, features, instead, release)
         run.between = between
         try:
             _resume(run, checkpoint)
@@ -154,7 +157,7 @@ class _Run:
     between: Between | None = None
 
     @classmethod
-    def begun(
+    def begun(  # noqa: PLR0913  # as in ``fit``
         cls,
         model: LoadedModel,
         plan: Plan,
@@ -162,6 +165,7 @@ class _Run:
         randomness: Randomness,
         features: HeadFeatures | None = None,
         instead: Instead | None = None,
+        release: GradientRelease | None = None,
     ) -> _Run:
         network = model.begin_training()
         if instead is None:
@@ -175,7 +179,7 @@ class _Run:
         step = PrivateStep(
             network if features is None else features.head,
             called,
-            release=plan.release(),
+            release=release or plan.release(),
             noise_multiplier=plan.noise_multiplier,
             expected_batch_size=plan.stages[0].batch_size,
             randomness=randomness.stream(NOISE),

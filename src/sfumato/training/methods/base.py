@@ -32,6 +32,7 @@ from sfumato.training.methods.promise import PolicyPromise
 
 if TYPE_CHECKING:
     from sfumato.models.load import LoadedModel
+    from sfumato.training.clipping.release import GradientRelease
     from sfumato.training.folder import RunFolder
     from sfumato.training.loop import Between, Instead, WatchSteps
     from sfumato.training.objectives import ObjectiveName
@@ -279,11 +280,13 @@ def prepare_steps(
     *,
     plan: Plan | None = None,
     instead: Instead | None = None,
+    release: GradientRelease | None = None,
 ) -> Prepared:
     """Prepare steps on records by a plan, by default that of DP-SGD.
 
     ``between`` makes the public training between the steps; ``instead`` has the weights that are
-    updated, if other ones stand for them in a step.
+    updated, if other ones stand for them in a step. ``release`` is what a step releases, if that is
+    not the plan's own but costs the same.
     """
     plan = plan or task.privacy.plan(len(material.records))
 
@@ -300,6 +303,7 @@ def prepare_steps(
             watch=watch,
             between=None if between is None else between(randomness.stream(PUBLIC)),
             instead=instead,
+            release=release,
         )
 
     return Prepared(plan, material, fit)

@@ -103,7 +103,7 @@ class Rgp(Private):
         carried = Carried.attach(network, self.rank, source=self.source, whole=new)
         if self.rest == FREEZE:
             _freeze_others(task, carried)
-        prepared = self.planned(task, CarriedWeights(network, carried))
+        prepared = self.planned(task, instead=CarriedWeights(network, carried))
 
         def fit(randomness: Randomness, folder: RunFolder, watch: WatchSteps | None) -> Guarantee:
             carried.draw(randomness.stream(ADAPTER))  # a resumed run restores those it had
