@@ -17,6 +17,7 @@ from transformers.pytorch_utils import Conv1D
 
 from naive_gradients import norm
 from sfumato.core.randomness import Randomness
+from sfumato.models.carriers import Carried
 from sfumato.models.lstm_layer import LSTM
 from sfumato.training.clipping.clippers import Clipper, Flat
 from sfumato.training.steps import make_private
@@ -155,6 +156,25 @@ def adapted(width: int) -> nn.Module:
     return model
 
 
+class ThroughCarriers(nn.Module):
+    """A matrix seen through carriers; in double precision as a sum, to be differentiated twice."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.one = nn.Linear(width, width)
+        made = Carried.attach(self, 2)
+        made.draw(Randomness.reproducible(width))
+        (_, self.carriers), *_ = made.pairs()
+
+    def forward(self, rows: Tensor) -> Tensor:
+        if rows.dtype != torch.float64:
+            output: Tensor = self.one(rows)
+            return output
+        left, right = self.carriers.left.weight, self.carriers.right.weight
+        residual = functional.linear(rows, self.one.weight - (left @ right).detach(), self.one.bias)
+        return residual + functional.linear(functional.linear(rows, right), left)
+
+
 # Each from the width of the model, with the width of its output.
 MODELS: dict[str, tuple[Callable[[int], nn.Module], Callable[[int], int]]] = {
     "linear": (lambda width: nn.Linear(width, width), lambda width: width),
@@ -167,6 +187,7 @@ MODELS: dict[str, tuple[Callable[[int], nn.Module], Callable[[int], int]]] = {
     "rms norm": (nn.RMSNorm, lambda width: width),
     "lstm": (Recurrent, lambda width: width),
     "lora": (adapted, lambda width: width),
+    "carriers": (ThroughCarriers, lambda width: width),
 }
 
 

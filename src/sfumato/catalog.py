@@ -285,6 +285,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.training.methods.directional:Directional",
             "directions of gradients, each replaced by a draw around it (von Mises–Fisher)",
         ),
+        "gep": (
+            "sfumato.training.methods.gep:Gep",
+            "DP-SGD in a basis of public gradients, and on what is left (small models)",
+        ),
         "interleaved": (
             "sfumato.training.methods.interleaved:Interleaved",
             "DP-SGD on private stretches, plain steps on public ones, in turns (lstm only)",
@@ -301,6 +305,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         "redacted": (
             "sfumato.training.methods.redacted:Redacted",
             "ordinary steps on text with masks (baseline, no guarantee)",
+        ),
+        "rgp": (
+            "sfumato.training.methods.rgp:Rgp",
+            "DP-SGD through thin carriers of large matrices, which move with the weights",
         ),
         "selective": (
             "sfumato.training.methods.selective:SelectiveTraining",

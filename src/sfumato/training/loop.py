@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -41,9 +41,16 @@ from sfumato.training.checkpoints import (
     paid_if_undefined,
     saving,
 )
+from sfumato.training.clipping.release import GradientRelease
 from sfumato.training.features import HeadFeatures
 from sfumato.training.folder import RunFolder
-from sfumato.training.optimizers import make_optimizer, rate_factor, set_rate, tell_noise
+from sfumato.training.optimizers import (
+    make_optimizer,
+    optimizer_of,
+    rate_factor,
+    set_rate,
+    tell_noise,
+)
 from sfumato.training.plan import LogicalBatch, Plan
 from sfumato.training.records import TokenRecords
 from sfumato.training.row_losses import row_losses
@@ -83,6 +90,18 @@ class Between(Protocol):
         ...
 
 
+class Instead(Protocol):
+    """Weights of which a step sees only others that stand for them, such as carriers."""
+
+    def weights(self) -> Iterable[torch.nn.Parameter]:
+        """What the optimizer updates."""
+        ...
+
+    def through(self, optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
+        """What a step calls: it turns released gradients into those of the weights."""
+        ...
+
+
 def fit(  # noqa: PLR0913  # three are needed, the others have defaults
     model: LoadedModel,
     records: TokenRecords,
@@ -93,11 +112,15 @@ def fit(  # noqa: PLR0913  # three are needed, the others have defaults
     folder: RunFolder | None = None,
     watch: WatchSteps | None = None,
     between: Between | None = None,
+    instead: Instead | None = None,
+    release: GradientRelease | None = None,
 ) -> Guarantee:
     """Train a model on records according to the plan; the guarantee of the trained model.
 
     With a ``folder`` the run is saved there and can be resumed if it was killed. ``watch`` is
-    called after every step. ``between`` may train on public text before each step.
+    called after every step. ``between`` may train on public text before each step. ``instead`` has
+    the weights to update, if others stand for them in a step, and ``release`` is what a step
+    releases, if that is not the plan's own but costs the same.
     """
     course = course or Course()
     randomness = randomness or Randomness.secure()
@@ -108,8 +131,8 @@ def fit(  # noqa: PLR0913  # three are needed, the others have defaults
             # First of all: features are those of the frozen weights with which the run began, and
             # weights that were drawn cannot be drawn again.
             checkpoint.restore_weights(model.network)
-        features = None if between else HeadFeatures.of(model, records)
-        run = _Run.begun(model, plan, course, randomness, features)
+        features = None if between or instead else HeadFeatures.of(model, records)
+        run = _Run.begun(model, plan, course, randomness, features, instead, release)
         run.between = between
         try:
             _resume(run, checkpoint)
@@ -134,22 +157,29 @@ class _Run:
     between: Between | None = None
 
     @classmethod
-    def begun(
+    def begun(  # noqa: PLR0913  # as in ``fit``
         cls,
         model: LoadedModel,
         plan: Plan,
         course: Course,
         randomness: Randomness,
         features: HeadFeatures | None = None,
+        instead: Instead | None = None,
+        release: GradientRelease | None = None,
     ) -> _Run:
         network = model.begin_training()
-        optimizer = make_optimizer(course.optimizer, network.parameters(), course.learning_rate)
+        if instead is None:
+            optimizer = make_optimizer(course.optimizer, network.parameters(), course.learning_rate)
+            called = optimizer
+        else:
+            optimizer = optimizer_of(course.optimizer, instead.weights(), course.learning_rate)
+            called = instead.through(optimizer)
         if not plan.private:
-            return cls(model, plan, course, randomness, optimizer, PlainStep(optimizer), features)
+            return cls(model, plan, course, randomness, optimizer, PlainStep(called), features)
         step = PrivateStep(
             network if features is None else features.head,
-            optimizer,
-            release=plan.release(),
+            called,
+            release=release or plan.release(),
             noise_multiplier=plan.noise_multiplier,
             expected_batch_size=plan.stages[0].batch_size,
             randomness=randomness.stream(NOISE),

@@ -84,12 +84,19 @@ def make_optimizer(
     name: str, parameters: Iterable[torch.nn.Parameter], learning_rate: float
 ) -> Optimizer:
     """The optimizer called ``name``, for all trainable parameters."""
+    trainable = [parameter for parameter in parameters if parameter.requires_grad]
+    return optimizer_of(name, trainable, learning_rate)
+
+
+def optimizer_of(
+    name: str, weights: Iterable[torch.nn.Parameter], learning_rate: float
+) -> Optimizer:
+    """The optimizer called ``name``, for these weights, whether or not torch trains them."""
     one_of("optimizer", name, OPTIMIZERS)
     rate = positive("learning_rate", learning_rate)
-    trainable = [parameter for parameter in parameters if parameter.requires_grad]
     if name == "sgd":
-        return SGD(trainable, lr=rate)
-    return Adam(trainable, lr=rate) if name == "adam" else AdamBC(trainable, rate)
+        return SGD(weights, lr=rate)
+    return Adam(weights, lr=rate) if name == "adam" else AdamBC(weights, rate)
 
 
 def tell_noise(optimizer: Optimizer, variance: float) -> None:

@@ -45,6 +45,9 @@ BATCH = 8
 NOISE = 4.0
 NOISE_DELTA = 1e-3
 
+MICRO = 4
+MICRO_NOISE = 2.0
+
 APPROXIMATE = "{} are told apart by a factor of at most exp({:.3g}), but for a share of {:g}."
 
 
@@ -211,6 +214,63 @@ def noisy_sum(deviation: float) -> VectorSubject:
     )
 
 
+def clipped_mean(gradients: Floats) -> float:
+    """The mean over a micro-batch, in units of the clipping norm, cut off at 1.
+
+    Places that are left empty have a gradient of 0, and the divisor stays.
+
+    >>> clipped_mean(np.array([8.0, 8.0, 8.0, 0.0])), clipped_mean(np.array([0.4, 0.0, 0.0, 0.0]))
+    (1.0, 0.1)
+    """
+    return float(np.clip(gradients.sum() / MICRO, -1.0, 1.0))
+
+
+def micro_batches(deviation: float) -> VectorSubject:
+    """A sum over micro-batches of clipped means, with noise of this deviation in units of C.
+
+    What is claimed
+        Gradients are averaged in micro-batches of m records, each mean is clipped to norm C, and
+        their sum gets noise of σ·C: the level of DP-SGD with the noise multiplier σ, as if one
+        record moved a clipped mean by C, or even by C/m.
+
+    Why it is false
+        A record takes part before the clipping. With it and without it, a clipped mean is one of
+        two vectors of norm at most C, so it moves by at most 2C, and 2C is reached: the others pull
+        one way, the record pulls the other way harder than all of them, and the mean turns round.
+        Dividing by m does not help, since a mean longer than C is cut to C whatever m is. That is
+        so for a record that is removed as for one that is replaced; only m = 1 has C, because a
+        record that is alone leaves 0 behind. If, moreover, removing a record moves others to
+        another micro-batch, every mean may turn round, and k of them move the sum by 2C·k.
+
+    Repair
+        Places in micro-batches that are fixed, so that a missing record leaves its own empty, and
+        noise of 2·σ·C. Or, which is less noise by half, each record clipped by itself.
+
+    Reference
+        The accounting of DP-SGD (Abadi et al. 2016), carried over to gradients that are scaled in
+        each micro-batch, as Dupuy, Arava, Gupta and Rumshisky 2022 do ("An efficient DP-SGD
+        mechanism for large scale NLU models").
+    """
+    epsilon = gaussian_epsilon(1 / MICRO_NOISE, NOISE_DELTA)
+    # All pull one way; the record, if it is there, pulls the other way.
+    others = np.full(MICRO, 8.0)
+    others[0] = 0.0
+    beside = others.copy()
+    beside[0] = -8.0 * (MICRO + 1)
+    means = clipped_mean(others), clipped_mean(beside)
+
+    def source(number: int, count: int, randomness: Randomness) -> Floats:
+        return means[number] + deviation * randomness.normal(count, 1)
+
+    return VectorSubject(
+        claim=APPROXIMATE.format("Data sets that differ in a record", epsilon, NOISE_DELTA),
+        epsilon=epsilon,
+        inputs=PRESENT,
+        source=source,
+        delta=NOISE_DELTA,
+    )
+
+
 def _level_of_a_place() -> float:
     return level_from_divergences(SAMPLED_KAPPA**2 / (2 * SAMPLED_DIMENSION), ONE_DELTA)
 
@@ -238,6 +298,15 @@ KAPPA_ACROSS_DIMENSIONS = Exhibit(
     repair="κ·√(d/d'), which keeps √d/κ",
     broken=lambda: kept_kappa(KEPT_KAPPA),
     repaired=lambda: kept_kappa(KEPT_KAPPA / math.sqrt(TIMES)),
+)
+MICRO_BATCHES = Exhibit(
+    name="micro-batches",
+    source="the accounting of DP-SGD, carried over to micro-batches",
+    claim="noise of σ·C on a sum of clipped means of micro-batches has the level of σ",
+    reason="a record can turn a clipped mean round, from C one way to C the other: it moves by 2C",
+    repair="fixed places in micro-batches and noise of 2·σ·C; or clip every record by itself",
+    broken=lambda: micro_batches(MICRO_NOISE),
+    repaired=lambda: micro_batches(2 * MICRO_NOISE),
 )
 NOISE_OVER_BATCH = Exhibit(
     name="noise-over-batch",

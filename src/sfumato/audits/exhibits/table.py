@@ -34,6 +34,7 @@ EXHIBITS = (
     representations.FEDERATE,
     gradients.KAPPA_ACROSS_DIMENSIONS,
     rewriting.KEPT_STOP_WORDS,
+    gradients.MICRO_BATCHES,
     gradients.NOISE_OVER_BATCH,
     encoders.OME,
     gradients.ONE_EPOCH_FOR_ALL,

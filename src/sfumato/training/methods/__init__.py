@@ -4,6 +4,8 @@
 method           private steps                                public steps
 ===============  ===========================================  ================================
 ``private``      DP-SGD on all documents                      none
+``rgp``          DP-SGD through carriers of large matrices    none
+``gep``          DP-SGD in a basis of public gradients        none
 ``directional``  draws around the gradients' directions       none
 ``per-record``   directions, each with Gaussian noise         none
 ``plain``        ordinary steps on all documents              none
@@ -19,6 +21,7 @@ name in the catalog, so a new method is one file and one entry.
 
     base.py                what methods are given, what they return, what they share
     promise.py             what is guaranteed under a policy
+    anchors.py             the public basis of ``gep``, computed before each step
     streams.py             documents as a public and a private stream; steps on the public one
     interleaved_steps.py   the steps of interleaved training
     stretch_records.py     its documents, in public and private stretches

@@ -32,8 +32,9 @@ from sfumato.training.methods.promise import PolicyPromise
 
 if TYPE_CHECKING:
     from sfumato.models.load import LoadedModel
+    from sfumato.training.clipping.release import GradientRelease
     from sfumato.training.folder import RunFolder
-    from sfumato.training.loop import Between, WatchSteps
+    from sfumato.training.loop import Between, Instead, WatchSteps
     from sfumato.training.objectives import ObjectiveName
     from sfumato.training.plan import Plan, TrainingPlan
     from sfumato.training.records import Cut, TokenRecords
@@ -284,10 +285,14 @@ def prepare_steps(
     between: Callable[[Randomness], Between] | None = None,
     *,
     plan: Plan | None = None,
+    instead: Instead | None = None,
+    release: GradientRelease | None = None,
 ) -> Prepared:
     """Prepare steps on records by a plan, by default that of DP-SGD.
 
-    ``between`` makes the public training between the steps.
+    ``between`` makes the public training between the steps; ``instead`` has the weights that are
+    updated, if other ones stand for them in a step. ``release`` is what a step releases, if that is
+    not the plan's own but costs the same.
     """
     plan = plan or task.privacy.plan(len(material.records))
 
@@ -303,6 +308,8 @@ def prepare_steps(
             folder=folder,
             watch=watch,
             between=None if between is None else between(randomness.stream(PUBLIC)),
+            instead=instead,
+            release=release,
         )
 
     return Prepared(plan, material, fit)

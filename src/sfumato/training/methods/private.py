@@ -12,6 +12,7 @@ Reference
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -27,6 +28,9 @@ from sfumato.training.methods.base import (
 from sfumato.training.stages import scale_stages
 
 if TYPE_CHECKING:
+    from sfumato.core.randomness import Randomness
+    from sfumato.training.clipping.release import GradientRelease
+    from sfumato.training.loop import Between, Instead
     from sfumato.training.request import Request
     from sfumato.training.settings import Course, Privacy
 
@@ -63,14 +67,24 @@ class Private(TrainingMethod):
 
     def prepare(self, task: Task) -> Prepared:
         """All documents, one stream."""
+        return self.planned(task)
+
+    def planned(
+        self,
+        task: Task,
+        *,
+        between: Callable[[Randomness], Between] | None = None,
+        instead: Instead | None = None,
+        release: GradientRelease | None = None,
+    ) -> Prepared:
+        """Steps of DP-SGD on all documents; the rest is as ``prepare_steps`` takes it."""
         material = TokenMaterial(task.records())
-        if self.sigma is None:
-            return prepare_steps(task, material)
-        plan = task.privacy.draft(len(material.records))
-        factor = self.sigma / plan.noise_multiplier
-        return prepare_steps(
-            task, material, plan=replace(plan, stages=scale_stages(plan.stages, factor))
-        )
+        plan = None
+        if self.sigma is not None:
+            drafted = task.privacy.draft(len(material.records))
+            factor = self.sigma / drafted.noise_multiplier
+            plan = replace(drafted, stages=scale_stages(drafted.stages, factor))
+        return prepare_steps(task, material, between, plan=plan, instead=instead, release=release)
 
     def as_dict(self, privacy: Privacy, course: Course) -> dict[str, object]:
         """There is no public step, and nothing to set but the noise."""

@@ -52,6 +52,7 @@ def test_the_list_has_every_claim_that_must_be_caught() -> None:
         "federate",
         "kappa-across-dimensions",
         "kept-stop-words",
+        "micro-batches",
         "noise-over-batch",
         "ome",
         "one-epoch-for-all",

@@ -82,3 +82,22 @@ def test_noise_over_the_batch_is_smaller_than_what_is_claimed() -> None:
         drawn(made(gradients.NOISE_OVER_BATCH, repaired=one), 0).std() for one in (False, True)
     ]
     assert spreads == pytest.approx([gradients.NOISE / gradients.BATCH, gradients.NOISE], rel=0.05)
+
+
+def test_a_record_turns_a_clipped_mean_round_and_nothing_moves_it_farther() -> None:
+    means = [drawn(made(gradients.MICRO_BATCHES), number).mean() for number in (0, 1)]
+    assert means == pytest.approx([1.0, -1.0], abs=0.15)
+    spreads = [drawn(made(gradients.MICRO_BATCHES, repaired=one), 0).std() for one in (False, True)]
+    assert spreads == pytest.approx([gradients.MICRO_NOISE, 2 * gradients.MICRO_NOISE], rel=0.05)
+    # Any micro-batch, with a record and with its place left empty: 2C at most, and more than C.
+    chance = np.random.default_rng(0)
+    gaps = []
+    for scale in (0.1, 1.0, 10.0):
+        for batch in scale * chance.standard_normal((300, gradients.MICRO)):
+            without = np.concatenate([[0.0], batch[1:]])
+            gaps.append(abs(gradients.clipped_mean(batch) - gradients.clipped_mean(without)))
+    assert 1.5 < max(gaps) <= 2.0
+    # A record that is alone leaves nothing behind: only then it is C.
+    alone = np.array([-50.0, *np.zeros(gradients.MICRO - 1)])
+    assert gradients.clipped_mean(alone) == -1.0
+    assert gradients.clipped_mean(np.zeros(gradients.MICRO)) == 0.0
