@@ -55,6 +55,7 @@ def train(
     tokenizer_size: int | None = None,
     classes: Sequence[str | int] = (),
     class_weights: Sequence[float] | str = (),
+    group_weights: Mapping[str, float] | str | None = None,
     control_codes: bool = False,
     learning_rate: float = 1e-3,
     optimizer: str = "adam",
@@ -67,6 +68,7 @@ def train(
     field: str = "text",
     author_field: str | None = None,
     label_field: str | None = None,
+    group_field: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
     header: bool = True,
@@ -101,7 +103,9 @@ def train(
     weights stay as they are. ``pooling`` is what a classifier's new head reads of a text:
     ``first``, ``last`` or ``mean``; by default what the encoder's folder says, else what is usual
     for the network. ``class_weights`` are numbers, one for each class, by which a record's
-    loss is multiplied before its gradient is clipped. With ``control_codes`` the ``classes`` are
+    loss is multiplied before its gradient is clipped. ``group_weights`` are numbers by group, the
+    value of ``group_field``: a record counts by that of its group over the largest one, after
+    clipping, so that a small group may count more. With ``control_codes`` the ``classes`` are
     not told apart but written for: a language model is trained on documents that begin with the
     code of their label, and ``sfumato.write_corpus`` lets it write texts for each. Without a
     ``header`` the columns of a table are called 1, 2, …
@@ -126,6 +130,7 @@ def train(
 
     names = tuple(str(one) for one in classes)
     refuse_half_a_request(unit, author_field, names, label_field)
+    refuse_half_a_group(group_field, group_weights)
     codes = names if control_codes else ()
     if control_codes:
         check_codes(codes)
@@ -157,6 +162,7 @@ def train(
         optimizer=optimizer,
         schedule=schedule,
         class_weights=class_weights if isinstance(class_weights, str) else tuple(class_weights),
+        group_weights=group_weights or {},
         objective=objective,
         tokenizer_epsilon=tokenizer_epsilon,
         tokenizer_words=tokenizer_words,
@@ -174,7 +180,9 @@ def train(
         field=field,
         encoding=encoding,
         author_field=author_field,
-        label_field=label_field,
+        # A language model has no label that a group could stand beside.
+        label_field=label_field or group_field,
+        group_field=group_field if label_field else None,
         dialect=Dialect(header=header),
     )
     source = Source.of(str(corpus), layout, file_format=format)
@@ -224,6 +232,21 @@ def refuse_half_a_request(
         raise InvalidArgument(
             f"`label_field={label_field!r}` needs `classes=...`, the labels to tell apart; they "
             "are public, so they are not taken from the data"
+        )
+
+
+def refuse_half_a_group(
+    group_field: str | None, group_weights: Mapping[str, float] | str | None
+) -> None:
+    """Refuse a field of groups that nothing is done with, and weights of groups without one."""
+    if group_field is not None and not group_weights:
+        raise InvalidArgument(
+            f"`group_field={group_field!r}` needs `group_weights=...`, what each group counts; "
+            "they are public, so they are not taken from the data"
+        )
+    if group_field is None and group_weights:
+        raise InvalidArgument(
+            "`group_weights=...` needs `group_field=NAME`, the field that holds the group"
         )
 
 

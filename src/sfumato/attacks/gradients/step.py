@@ -109,10 +109,11 @@ def _other_records(method: str, settings: Mapping[str, Any]) -> str | None:
     if plan["clipping"]["kind"] == "adaptive":
         return "the clipping norm of this run follows its gradients: no step is like another"
     # A direction has no length, so that these change nothing there.
-    if method in ("plain", "private") and (course.get("divisor") or course.get("class_weights")):
+    weighed = any(course.get(one) for one in ("divisor", "class_weights", "group_weights"))
+    if method in ("plain", "private") and weighed:
         return (
-            "losses of this run have a divisor or weights of classes, which attacks on gradients "
-            "do not have"
+            "losses of this run have a divisor or weights of classes or groups, which attacks on "
+            "gradients do not have"
         )
     return None
 
