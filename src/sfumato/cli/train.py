@@ -117,6 +117,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     class_separator: training_options.ClassSeparatorOption = "",
     tags: training_options.TagsOption = None,
     class_weights: training_options.ClassWeightsOption = None,
+    group_weights: training_options.GroupWeightsOption = [],  # noqa: B006
     control_codes: training_options.ControlCodesOption = False,
     learning_rate: Annotated[float, typer.Option("--learning-rate", help="Step size.")] = 1e-3,
     optimizer: Annotated[
@@ -142,6 +143,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
     author_field: options.AuthorFieldOption = None,
     label_field: options.LabelFieldOption = None,
     span_field: options.SpanFieldOption = None,
+    group_field: training_options.GroupFieldOption = None,
     file_format: options.FormatOption = None,
     encoding: options.EncodingOption = "utf-8",
     no_header: options.NoHeaderOption = False,
@@ -240,6 +242,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
                 class_separator=class_separator,
                 tags=[one.strip() for one in tags.split(",")] if tags is not None else [],
                 class_weights=training_options.weights_from(class_weights),
+                group_weights=training_options.groups_from(group_weights),
                 control_codes=control_codes,
                 learning_rate=learning_rate,
                 optimizer=optimizer,
@@ -253,6 +256,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
                 author_field=author_field,
                 label_field=label_field,
                 span_field=span_field,
+                group_field=group_field,
                 format=file_format,
                 encoding=encoding,
                 header=not no_header,
@@ -371,7 +375,8 @@ def report(run: Run, *, as_json: bool) -> None:
                 "results": [one.as_dict() for one in run.measured],
             }
             | ({"as_in_the_paper": beside} if beside else {})
-            | ({"parts": run.parts} if run.parts else {}),
+            | ({"parts": run.parts} if run.parts else {})
+            | ({"epsilon_by_group": run.epsilon_by_group} if run.epsilon_by_group else {}),
             indent=2,
         )
         return
@@ -387,6 +392,12 @@ def report(run: Run, *, as_json: bool) -> None:
         from sfumato.training.vocabulary import say_parts
 
         console.print(f"Of this: {say_parts(run.parts)}", markup=False)
+    if run.epsilon_by_group:
+        from sfumato.guarantees.wording import at_most
+
+        levels = (f"{name} {at_most(one, 4)}" for name, one in run.epsilon_by_group.items())
+        said = f"Epsilon for records whose group is known: {', '.join(levels)}"
+        console.print(said, markup=False)
     if beside and plan.private:
         from sfumato.guarantees.wording import at_most
 

@@ -251,6 +251,49 @@ ClassWeightsOption = Annotated[
 ]
 
 
+GroupWeightsOption = Annotated[
+    list[str],
+    typer.Option(
+        "--group-weights",
+        metavar="A=X,B=Y[,…]",
+        help="What a record of each group counts, after it is clipped: public numbers, for a "
+        "small group more (balanced, which counts records, only without privacy).",
+    ),
+]
+GroupFieldOption = Annotated[
+    str | None,
+    typer.Option(
+        "--group-field", metavar="NAME", help="The column or key of the group for --group-weights."
+    ),
+]
+
+
+def groups_from(given: list[str]) -> dict[str, float] | str:
+    """``--group-weights``: a number for each group, or a word that stands for them.
+
+    >>> groups_from(["GB=3,DE=1"])
+    {'GB': 3.0, 'DE': 1.0}
+    """
+    from sfumato.core.errors import InvalidArgument
+
+    if given == ["balanced"]:
+        return given[0]
+    found: dict[str, float] = {}
+    for part in (one for text in given for one in text.split(",")):
+        name, equals, number = part.rpartition("=")
+        try:
+            weight = float(number)
+        except ValueError:
+            equals = ""
+        if not equals or name.strip() in found:
+            raise InvalidArgument(
+                f"--group-weights {part!r} must be a group and its weight, each group once, such "
+                "as a=1,b=3"
+            )
+        found[name.strip()] = weight
+    return found
+
+
 def weights_from(text: str | None) -> tuple[float, ...] | str:
     """``--class-weights``: numbers, or a word that stands for them."""
     if text is None or text == "balanced":

@@ -2,7 +2,8 @@
 
 Guarantee
     All rows of a record are in one batch, or in several that hold nothing else, so they can be
-    clipped together. A row's weight depends on its own record alone.
+    clipped together. A row's weight depends on its own record alone. All records of a batch have
+    the same share, which what they add is multiplied by after clipping (``groups``).
 
 Why it holds
     A record is split only if it is too large for a batch, and then its batches form one group. A
@@ -19,7 +20,7 @@ Care
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +43,8 @@ class PhysicalBatch:
     given to the model. ``owner`` is the record of each row, ``numbers`` the row among those of all
     records, and the sum of a row's losses is multiplied by its weight in ``weights``. ``written``
     is what a decoder reads, if there is one: its labels, one place later. ``levels`` are those of a
-    public tree of classes, the same for all rows.
+    public tree of classes, the same for all rows. ``share`` is what each of its records counts, at
+    most 1.
     """
 
     input_ids: Tensor = field(repr=False)
@@ -53,6 +55,7 @@ class PhysicalBatch:
     numbers: Tensor = field(repr=False)
     written: Tensor | None = field(default=None, repr=False)
     levels: Tensor | None = field(default=None, repr=False)
+    share: float = field(default=1.0, repr=False)
 
     def inputs(self, some: Tensor | slice = slice(None)) -> dict[str, Any]:
         """What a network is called with, for all rows or for some."""
@@ -79,8 +82,21 @@ def physical_batches(
     at_least("most_tokens", most_tokens, records.context)
     if divisor is not None:
         positive("divisor", divisor)
-    for rows in _groups(records, chosen, most_tokens):
-        yield [_batch(records, some, divisor) for some in rows]
+    for share, alike in _by_share(records, chosen):
+        for rows in _groups(records, alike, most_tokens):
+            yield [replace(_batch(records, some, divisor), share=share) for some in rows]
+
+
+def _by_share(
+    records: TokenRecords, chosen: Sequence[int] | NDArray[np.intp]
+) -> Iterator[tuple[float, Sequence[int] | NDArray[np.intp]]]:
+    """The chosen records that count alike; all of them if nothing is weighed."""
+    if records.shares is None:
+        yield 1.0, chosen
+        return
+    some = np.asarray(chosen, dtype=np.intp)
+    for share in np.unique(records.shares[some]).tolist():
+        yield share, some[records.shares[some] == np.float32(share)]
 
 
 def _groups(

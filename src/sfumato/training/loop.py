@@ -247,10 +247,10 @@ def _one_step(run: _Run, records: TokenRecords, batch: LogicalBatch) -> Progress
     with hide_members(), draw_weights_from(run.randomness.stream(DROPOUT).stream(batch.step)):
         for group in groups:
             if len(group) > 1:
-                with run.step.one_record():
+                with run.step.one_record(share=group[0].share):
                     losses = [_backward(run, rows, None) for rows in group]
             else:
-                losses = [_backward(run, rows, rows.owner) for rows in group]
+                losses = [_backward(run, rows, rows.owner, rows.share) for rows in group]
             loss += sum(losses)
             tokens += sum(int(rows.attention_mask.sum()) for rows in group)
     run.step.step(noise_multiplier=batch.noise_multiplier, expected_batch_size=batch.size)
@@ -258,14 +258,14 @@ def _one_step(run: _Run, records: TokenRecords, batch: LogicalBatch) -> Progress
     return Progress(batch.step + 1, mean, tokens, time.perf_counter() - began)
 
 
-def _backward(run: _Run, rows: Rows, owner: torch.Tensor | None) -> float:
+def _backward(run: _Run, rows: Rows, owner: torch.Tensor | None, share: float = 1.0) -> float:
     everything = torch.arange(len(rows.owner))
     run.step.check_rows(lambda some: run.losses(rows, some), len(everything))
     losses = run.losses(rows, everything)
     total = float(losses.detach().sum())
     if not math.isfinite(total):
         raise UndefinedGradient("the loss of a batch is not a finite number")
-    run.step.backward(losses, owner)
+    run.step.backward(losses, owner, share=share)
     return total
 
 

@@ -156,10 +156,11 @@ class TokenRecords:
     Row i is ``lengths[i]`` tokens from ``starts[i]`` on; rows of record r are those from
     ``first[r]`` up to ``first[r + 1]``. For a language model the label at each position is the next
     token of the same document; for a classifier ``classes[i]`` is the label of row i, and
-    ``class_weights`` may have a factor for the losses of each class. If ``wanted`` is given, only
-    the tokens that it marks are predicted; the others are only read. With ``targets`` it is these
-    that are predicted. ``levels`` are those of a public tree of classes. With an ``objective`` rows
-    are not yet examples; ``drawn`` makes them so.
+    ``class_weights`` may have a factor for the losses of each class. ``shares`` is what each record
+    counts after clipping, if not all count alike (``groups``). If ``wanted`` is given, only the
+    tokens that it marks are predicted; the others are only read. With ``targets`` it is these that
+    are predicted. ``levels`` are those of a public tree of classes. With an ``objective`` rows are
+    not yet examples; ``drawn`` makes them so.
     """
 
     tokens: Tokens = field(repr=False)
@@ -173,6 +174,7 @@ class TokenRecords:
     counts: Counts = field(repr=False)
     wanted: NDArray[np.bool_] | None = field(default=None, repr=False)
     class_weights: NDArray[np.float32] | None = field(default=None, repr=False)
+    shares: NDArray[np.float32] | None = field(default=None, repr=False)
     targets: Targets | None = field(default=None, repr=False)
     objective: Objective | None = field(default=None, repr=False)
     levels: NDArray[np.int64] | None = field(default=None, repr=False)
@@ -228,7 +230,10 @@ class TokenRecords:
                 tokens = self.tokens[start : start + self.lengths[row] + ahead]
                 examples.append(objective.example(tokens, own))
             sizes.append(len(examples))
-        return self.of_examples(examples, np.array(sizes, dtype=np.int64)), range(len(sizes) - 1)
+        made = self.of_examples(examples, np.array(sizes, dtype=np.int64))
+        if self.shares is not None:
+            made = replace(made, shares=self.shares[np.asarray(chosen, dtype=np.int64)])
+        return made, range(len(sizes) - 1)
 
     def of_examples(self, examples: list[Example], first: NDArray[np.int64]) -> TokenRecords:
         """Records whose rows are some examples; ``first`` is the first of each record."""

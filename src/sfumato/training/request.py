@@ -39,6 +39,7 @@ from sfumato.statistics.class_tree import ClassTree
 from sfumato.text.document import Document
 from sfumato.training.cost import with_cost
 from sfumato.training.folder import RunFolder
+from sfumato.training.groups import check_groups, levels_by_group
 from sfumato.training.methods.base import (
     ADAPTER,
     ANNOUNCED_TO,
@@ -119,6 +120,7 @@ class Request:
         self.trained  # noqa: B018  # an error if it is wrong
         check_pooling(self.pooling, self.kind)
         self._check_classes()
+        check_groups(self)
         refuse_a_borrowed_name(self.method)
         self.method.check(self)
         if self.vocabulary is not None:
@@ -302,11 +304,13 @@ def train_model(
         save_model(model, folder.model)
     folder.add_results(_compute_spending(plan, guarantee if learned else None))
     beside = plan.as_in_the_paper()
+    by_group = levels_by_group(plan, request.course.group_weights) if learned is None else {}
     # From here on the run counts as finished.
     folder.write_guarantee(
         guarantee,
         {"plan": plan.as_dict(), "epsilon_planned": write_number(request.privacy.epsilon)}
         | ({"as_in_the_paper": beside} if beside else {})
+        | ({"epsilon_by_group": by_group} if by_group else {})
         | _parts(guarantee, plan, learned),
     )
     folder.clear()

@@ -76,6 +76,12 @@ class Run:
         return found if isinstance(found, dict) else {}
 
     @property
+    def epsilon_by_group(self) -> dict[str, float]:
+        """The level of a record of each group, if groups were weighed (``training.groups``)."""
+        found = read_object(self.files.guarantee, "what a run guarantees").get("epsilon_by_group")
+        return found if isinstance(found, dict) else {}
+
+    @property
     def kind(self) -> str:
         """That of its model (``models.kinds``)."""
         return str(self.files.settings().get("kind", "causal"))

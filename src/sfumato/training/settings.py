@@ -19,6 +19,7 @@ from sfumato.core.checks import at_least, between, one_of, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.guarantees.record import check_record
 from sfumato.training.clipping.clippers import Clipping, choose_clipping
+from sfumato.training.groups import GroupWeights, read_weights
 from sfumato.training.methods.base import TrainingMethod, build_method
 from sfumato.training.objectives import ObjectiveName
 from sfumato.training.plan import UNITS, Plan, quietly
@@ -43,7 +44,8 @@ class Course:
     The learning rate rises over ``warm_up`` steps and then follows the ``schedule``. The loss of a
     record is the mean over its own tokens, or their sum over ``divisor``, a public number; a
     classifier multiplies it by the weight of the record's class in ``class_weights``, before the
-    gradient is clipped. At most ``tokens_at_once`` tokens, padding included, are computed at a
+    gradient is clipped, and a record counts by the weight of its group in ``group_weights`` after
+    that (``groups``). At most ``tokens_at_once`` tokens, padding included, are computed at a
     time; a checkpoint is written every ``checkpoint_every`` steps.
     """
 
@@ -53,6 +55,7 @@ class Course:
     warm_up: int = 0
     divisor: float | None = None
     class_weights: tuple[float, ...] | str = ()
+    group_weights: GroupWeights | str = ()
     tokens_at_once: int = 4096
     checkpoint_every: int = 50
 
@@ -73,6 +76,9 @@ class Course:
         weights = written.pop("class_weights")
         if weights:
             written["class_weights"] = weights if isinstance(weights, str) else list(weights)
+        groups = written.pop("group_weights")
+        if groups:
+            written["group_weights"] = groups if isinstance(groups, str) else dict(groups)
         return written
 
 
@@ -174,6 +180,7 @@ class Training:
     optimizer: str = "adam"
     schedule: str = "constant"
     class_weights: tuple[float, ...] | str = ()
+    group_weights: Mapping[str, float] | str = field(default_factory=dict)
     objective: str | None = None
     tokenizer_epsilon: float | None = None
     tokenizer_words: int | None = None
@@ -252,6 +259,7 @@ class Training:
             learning_rate=self.learning_rate,
             schedule=self.schedule,
             class_weights=self.class_weights,
+            group_weights=read_weights(self.group_weights),
             tokens_at_once=self.tokens_at_once,
             checkpoint_every=self.checkpoint_every,
         )

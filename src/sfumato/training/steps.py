@@ -36,7 +36,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from sfumato.accounting.events import computable_noise
-from sfumato.core.checks import at_least, positive
+from sfumato.core.checks import at_least, between, positive
 from sfumato.core.errors import InvalidArgument, UndefinedGradient
 from sfumato.core.randomness import Randomness
 from sfumato.training.clipping.clippers import Clipper
@@ -123,12 +123,14 @@ class PrivateStep:
         self._losses_compared = CheckSchedule(self._coin)
         _check_same_parameters(recording, optimizer)
 
-    def backward(self, losses: Tensor, owner: Tensor | None = None) -> None:
+    def backward(self, losses: Tensor, owner: Tensor | None = None, *, share: float = 1.0) -> None:
         """One backward pass from the losses of the rows; clip each record and add it to the sum.
 
         Row i belongs to the record ``owner[i]``; without ``owner`` each row is a record. A number
-        means the same record in the whole step, and may not occur in a later call again.
+        means the same record in the whole step, and may not occur in a later call again. What the
+        records add is multiplied by ``share``, at most 1, after clipping (``groups``).
         """
+        self._check_share(share)
         if self._record is not None and owner is not None:
             raise InvalidArgument("within one_record all rows have the same owner; give none")
         records = self.recording.backward(losses, owner)
@@ -138,7 +140,8 @@ class PrivateStep:
         self._refuse_twice(owner)
         try:
             noise = self._noise_of_contribution()
-            self._collect(self.release.contribute(self.recording, records, noise))
+            contributed = self.release.contribute(self.recording, records, noise)
+            self._collect(_shared(contributed, share))
         finally:
             self.recording.clear()
 
@@ -159,8 +162,9 @@ class PrivateStep:
                 self._losses_compared.passed()
 
     @contextmanager
-    def one_record(self) -> Iterator[None]:
+    def one_record(self, *, share: float = 1.0) -> Iterator[None]:
         """All that is given to ``backward`` within this block is one record in several batches."""
+        self._check_share(share)
         if self._record is not None:
             raise InvalidArgument("a record is open already; end it before the next one begins")
         self._record = {}
@@ -169,7 +173,8 @@ class PrivateStep:
             if self._record:
                 self._fill(self._record)
                 noise = self._noise_of_contribution()
-                self._collect(self.release.contribute_whole(self._record, noise))
+                contributed = self.release.contribute_whole(self._record, noise)
+                self._collect(_shared(contributed, share))
         finally:
             self._record = None
 
@@ -222,6 +227,17 @@ class PrivateStep:
             self._spoiled = True
             raise
 
+    def _check_share(self, share: float) -> None:
+        """Refuse a share that breaks the bound, or one of noise that each record has of its own."""
+        if share == 1.0:
+            return
+        between("share", positive("share", share), 0.0, 1.0)
+        if not getattr(self.release, "noise_at_the_end", False):
+            raise InvalidArgument(
+                "a share is for releases whose noise is added to the sum; here every record has "
+                "noise of its own, which the share would shrink, too"
+            )
+
     def _refuse_spoiled(self) -> None:
         if self._spoiled:
             raise InvalidArgument(
@@ -253,6 +269,13 @@ class PrivateStep:
         self._owners |= names
 
 
+def _shared(contributed: NamedTensors, share: float) -> NamedTensors:
+    """What bounded records add, each of them shortened by the same factor."""
+    if share == 1.0:
+        return contributed
+    return ((name, one * share) for name, one in contributed)
+
+
 def _add(sums: dict[str, Tensor], more: NamedTensors) -> None:
     for name, one in more:
         sums[name] = sums[name].add_(one) if name in sums else one.contiguous()
@@ -282,19 +305,30 @@ class PlainStep:
 
     def __init__(self, optimizer: Optimizer) -> None:
         self.optimizer = optimizer
+        self._share = 1.0
         optimizer.zero_grad()
 
-    def backward(self, losses: Tensor, owner: Tensor | None = None) -> None:  # noqa: ARG002
+    def backward(
+        self,
+        losses: Tensor,
+        owner: Tensor | None = None,  # noqa: ARG002
+        *,
+        share: float = 1.0,
+    ) -> None:
         """Add the gradients of the rows to the sum; their owners do not matter."""
-        losses.sum().backward()  # type: ignore[no-untyped-call]
+        (losses.sum() * (share * self._share)).backward()  # type: ignore[no-untyped-call]
 
     def check_rows(self, losses_of: LossesOf, rows: int) -> None:
         """Without a guarantee nothing has to be checked."""
 
     @contextmanager
-    def one_record(self) -> Iterator[None]:
-        """Records of several batches need no special treatment."""
-        yield
+    def one_record(self, *, share: float = 1.0) -> Iterator[None]:
+        """Records of several batches need no special treatment, but for what they count."""
+        self._share = share
+        try:
+            yield
+        finally:
+            self._share = 1.0
 
     def step(self, *, noise_multiplier: float, expected_batch_size: float) -> None:  # noqa: ARG002
         """Divide and update."""

@@ -57,6 +57,7 @@ def train(
     class_separator: str = "",
     tags: Sequence[str] = (),
     class_weights: Sequence[float] | str = (),
+    group_weights: Mapping[str, float] | str | None = None,
     control_codes: bool = False,
     learning_rate: float = 1e-3,
     optimizer: str = "adam",
@@ -70,6 +71,7 @@ def train(
     author_field: str | None = None,
     label_field: str | None = None,
     span_field: str | None = None,
+    group_field: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
     header: bool = True,
@@ -101,10 +103,12 @@ def train(
     guarantee is for tokenizer and model together.
 
     ``trainable`` is ``all``, ``head``, ``last:K`` (layers, and the head), ``bias``, ``lora`` or
-    ``adapter:SIZE``; all other weights stay as they are. ``pooling`` is what a classifier's new head reads of a text:
-    ``first``, ``last`` or ``mean``; by default what the encoder's folder says, else what is usual
-    for the network. ``class_weights`` are numbers, one for each class, by which a record's
-    loss is multiplied before its gradient is clipped. With a ``class_separator`` such as "/" the
+    ``adapter:SIZE``; all other weights stay as they are. ``pooling`` is what a classifier's new
+    head reads of a text: ``first``, ``last`` or ``mean``; by default what the encoder's folder
+    says, else what is usual for the network. ``class_weights`` are numbers, one for each class, by which a record's
+    loss is multiplied before its gradient is clipped. ``group_weights`` are numbers by group, the
+    value of ``group_field``: a record counts by that of its group over the largest one, after
+    clipping, so that a small group may count more. With a ``class_separator`` such as "/" the
     classes are paths in a public tree (``health/flu``): their loss is the mean over its levels, and
     every level is measured. With ``tags`` a tagger is trained, which
     finds spans of these types; examples of them are in the ``span_field`` of JSON lines, which is
@@ -134,6 +138,7 @@ def train(
     names, types = tuple(str(one) for one in classes), tuple(tags)
     refuse_half_a_request(unit, author_field, names, label_field)
     spans = choose_span_field(types, names, span_field)
+    refuse_half_a_group(group_field, group_weights)
     codes = names if control_codes else ()
     if control_codes:
         check_codes(codes)
@@ -165,6 +170,7 @@ def train(
         optimizer=optimizer,
         schedule=schedule,
         class_weights=class_weights if isinstance(class_weights, str) else tuple(class_weights),
+        group_weights=group_weights or {},
         objective=objective,
         tokenizer_epsilon=tokenizer_epsilon,
         tokenizer_words=tokenizer_words,
@@ -182,7 +188,9 @@ def train(
         field=field,
         encoding=encoding,
         author_field=author_field,
-        label_field=label_field,
+        # A language model has no label that a group could stand beside.
+        label_field=label_field or group_field,
+        group_field=group_field if label_field else None,
         span_field=spans,
         dialect=Dialect(header=header),
     )
@@ -262,6 +270,21 @@ def refuse_other_types(documents: Sequence[Document], tags: Sequence[str]) -> No
     for number, document in enumerate(documents if tags else (), start=1):
         if any(span.label not in tags for span in document.spans):
             raise BadInput(f"document {number} of `valid=...` has a span of none of the tags")
+
+
+def refuse_half_a_group(
+    group_field: str | None, group_weights: Mapping[str, float] | str | None
+) -> None:
+    """Refuse a field of groups that nothing is done with, and weights of groups without one."""
+    if group_field is not None and not group_weights:
+        raise InvalidArgument(
+            f"`group_field={group_field!r}` needs `group_weights=...`, what each group counts; "
+            "they are public, so they are not taken from the data"
+        )
+    if group_field is None and group_weights:
+        raise InvalidArgument(
+            "`group_weights=...` needs `group_field=NAME`, the field that holds the group"
+        )
 
 
 def _split_settings(

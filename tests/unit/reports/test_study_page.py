@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 from sfumato.cli.main import main
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.reports import write_report
+from sfumato.reports.sections.groups import Gap
+from sfumato.reports.series import SeriesPoint
 from unit.reports.example_study import LEVELS, Said, nothing, partly, write_study
 from unit.reports.reading import HOSTILE, Read, assert_sound
 
@@ -84,6 +87,21 @@ def test_groups_have_a_gap(study_report: Path) -> None:
     text = Read.of(study_report.read_bytes()).text()
     assert "By country: perplexity." in text
     assert "The widest gap is 12 (no privacy): US fares best, JP worst." in text
+    assert "its interval" in text
+
+
+def test_a_gap_has_the_interval_of_a_difference() -> None:
+    point = SeriesPoint(
+        method="m", parameter=None, level=None, group="a", value=0.75, low=0.7, high=0.79, n=9,
+        seeds=1, chance=None,
+    )  # fmt: skip
+    worse = replace(point, group="b", value=0.5, low=0.38, high=0.62)
+    low, high = Gap("m", point, worse).interval or (0, 0)
+    assert (round(low, 3), round(high, 3)) == (0.12, 0.376)
+    # Where less is better the best is the smaller figure; the width is the same.
+    assert Gap("m", worse, point).interval == (low, high)
+    assert Gap("m", point, replace(worse, low=None)).interval is None
+    assert Gap("m", point, replace(worse, low=None)).said == "–"
 
 
 def test_groups_that_an_attack_left_out_are_named(study_report: Path) -> None:

@@ -113,10 +113,11 @@ def _other_records(method: str, settings: Mapping[str, Any]) -> str | None:
             "losses of this run are over the levels of a tree, which attacks on gradients are not"
         )
     # A direction has no length, so that these change nothing there.
-    if method in ("plain", "private") and (course.get("divisor") or course.get("class_weights")):
+    weighed = any(course.get(one) for one in ("divisor", "class_weights", "group_weights"))
+    if method in ("plain", "private") and weighed:
         return (
-            "losses of this run have a divisor or weights of classes, which attacks on gradients "
-            "do not have"
+            "losses of this run have a divisor or weights of classes or groups, which attacks on "
+            "gradients do not have"
         )
     return None
 

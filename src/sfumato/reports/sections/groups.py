@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sfumato.charts.groups import GroupPoint, groups_chart
 from sfumato.charts.numbers import count_things, number
@@ -20,6 +21,7 @@ from sfumato.reports.page import (
 from sfumato.reports.series import Quantity, SeriesPoint, points, quantities
 from sfumato.reports.studied import Studied
 from sfumato.results.row import Row
+from sfumato.statistics.intervals import difference_interval
 
 # At most so many figures are drawn; the table of all figures has the others.
 MOST_DRAWN = 6
@@ -51,8 +53,9 @@ def groups(study: Studied) -> Section | None:
     said = (
         "Noise does not affect all groups alike: what a small group writes may be the first text "
         "to be lost, or the last to be hidden. The gap is between the group that fares best and "
-        "the one that fares worst. As the largest of many differences it tends to be "
-        "overestimated: even equal groups would show a gap. Each interval is for one group alone, "
+        "the one that fares worst; its interval is for these two, whichever they are. As the "
+        "largest of many differences it tends to be overestimated: even equal groups would show a "
+        "gap. Every other interval is for one group alone, "
         "and that of a group with fewer than about twenty documents is too narrow."
     )
     return Section(
@@ -88,12 +91,12 @@ def _figure(field: str, quantity: Quantity, found: list[SeriesPoint]) -> Figure:
     shown = [name for name, _ in largest[:MOST_GROUPS]]
     drawable = [point for point in found if point.group in shown and math.isfinite(point.value)]
     named = [_drawable(point) for point in drawable]
-    widest = max(_gaps(found, quantity), key=lambda gap: gap[3], default=None)
+    widest = max(gaps_of(found, quantity), key=lambda gap: gap.width, default=None)
     said = f"{quantity.role.capitalize()}, {quantity.better} is better."
     if widest is not None:
         said += (
-            f" The widest gap is {number(widest[3])} ({widest[0]}): {widest[1]} fares best, "
-            f"{widest[2]} worst."
+            f" The widest gap is {number(widest.width)} ({widest.place}): {widest.best.group} "
+            f"fares best, {widest.worst.group} worst."
         )
     if len(largest) > MOST_GROUPS:
         said += f" The chart shows the {MOST_GROUPS} largest of {len(largest)} groups."
@@ -126,8 +129,37 @@ def _sizes(found: Sequence[SeriesPoint]) -> dict[str, int]:
     return sizes
 
 
-def _gaps(found: Sequence[SeriesPoint], quantity: Quantity) -> list[tuple[str, str, str, float]]:
-    """For each method and level: where, who fares best, who worst, and how far apart they are."""
+@dataclass(frozen=True)
+class Gap:
+    """Where two groups are furthest apart: who fares best, who worst, and how far apart."""
+
+    place: str
+    best: SeriesPoint
+    worst: SeriesPoint
+
+    @property
+    def width(self) -> float:
+        """How far apart they are."""
+        return abs(self.worst.value - self.best.value)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Of the width, if both figures have one; it may reach below zero."""
+        upper, lower = sorted((self.best, self.worst), key=lambda one: one.value, reverse=True)
+        ends = (upper.low, upper.high, lower.low, lower.high)
+        low, high, lowest, highest = (math.nan if one is None else one for one in ends)
+        found = difference_interval((upper.value, low, high), (lower.value, lowest, highest))
+        return None if any(map(math.isnan, found)) else found
+
+    @property
+    def said(self) -> str:
+        """The interval in words of a table."""
+        ends = self.interval
+        return "–" if ends is None else f"{number(ends[0])} – {number(ends[1])}"
+
+
+def gaps_of(found: Sequence[SeriesPoint], quantity: Quantity) -> list[Gap]:
+    """The gap at each method and level."""
     by_place: dict[str, list[SeriesPoint]] = {}
     for point in found:
         by_place.setdefault(point.said, []).append(point)
@@ -135,25 +167,25 @@ def _gaps(found: Sequence[SeriesPoint], quantity: Quantity) -> list[tuple[str, s
     for place, some in by_place.items():
         ordered = sorted(some, key=lambda point: point.value, reverse=quantity.better == "higher")
         if len(ordered) > 1:
-            best, worst = ordered[0], ordered[-1]
-            gap = abs(worst.value - best.value)
-            gaps.append((place, best.group or "", worst.group or "", gap))
+            gaps.append(Gap(place, ordered[0], ordered[-1]))
     return gaps
 
 
 def _table(field: str, quantity: Quantity, found: Sequence[SeriesPoint]) -> Table:
     names = list(_sizes(found))
-    gaps = {place: (best, worst, gap) for place, best, worst, gap in _gaps(found, quantity)}
+    gaps = {gap.place: gap for gap in gaps_of(found, quantity)}
     rows: list[list[CellValue]] = []
     for place in dict.fromkeys(point.said for point in found):
         here = {point.group or "": point for point in found if point.said == place}
         values: list[CellValue] = [here[name].value if name in here else None for name in names]
-        best, worst, gap = gaps.get(place, ("", "", None))
-        rows.append([place, *values, gap, f"{best} / {worst}" if best or worst else "–"])
+        gap = gaps.get(place)
+        who = "–" if gap is None else f"{gap.best.group or ''} / {gap.worst.group or ''}"
+        width, interval = (None, "–") if gap is None else (gap.width, gap.said)
+        rows.append([place, *values, width, interval, who])
     sizes = _sizes(found)
     head = [f"{name} (n = {sizes[name]:,})" for name in names]
     return Table(
         caption=f"{quantity.said} by {field}, with the gap between the best and the worst group",
-        head=("method", *head, "gap", "best / worst"),
+        head=("method", *head, "gap", "its interval", "best / worst"),
         rows=rows,
     )

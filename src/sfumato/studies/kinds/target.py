@@ -201,7 +201,7 @@ def training_seed(context: Context) -> int | None:
 
 
 def _beside(stated: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("plan", "as_in_the_paper", "parts")
+    names = ("plan", "as_in_the_paper", "epsilon_by_group", "parts")
     return {name: stated[name] for name in names if name in stated}
 
 

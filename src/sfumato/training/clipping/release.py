@@ -93,6 +93,9 @@ class GradientRelease(Protocol):
 class GaussianRelease:
     """Clipped gradients, summed, with Gaussian noise; adaptive clipping changes the bound."""
 
+    # So that what records add may be shortened further before it (``steps``, ``groups``).
+    noise_at_the_end = True
+
     def __init__(self, clipper: Clipper) -> None:
         self.clipper = clipper
         self._count = 0.0

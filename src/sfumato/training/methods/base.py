@@ -116,6 +116,11 @@ class Task:
 
     def records(self) -> TokenRecords:
         """All documents as records, with their labels for a classifier or a tagger."""
+        from sfumato.training.groups import weigh_groups
+
+        return weigh_groups(self._records(), self.documents, self.course.group_weights)
+
+    def _records(self) -> TokenRecords:
         from sfumato.training.objectives import make_objective
         from sfumato.training.records import (
             make_labeled_records,
@@ -149,13 +154,15 @@ class TrainingMethod(ABC):
     them. A method without noise has no level.
     ``adds_up`` says that its plan is a ``Plan`` whose guarantee is for units that are there or not,
     as the steps of DP-SGD have it, so that other releases about the same units can be charged
-    together with it.
+    together with it. ``weighs_groups`` says that its steps multiply what a record adds by its share
+    (``groups``), and that all noise is added to their sum.
     """
 
     name: ClassVar[str]
     needs_policy: ClassVar[bool] = False
     adds_noise: ClassVar[bool] = True
     adds_up: ClassVar[bool] = False
+    weighs_groups: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = ("causal", "classifier", "masked", "seq2seq", "tagger")
 
     @property

@@ -23,6 +23,7 @@ class Plain(TrainingMethod):
 
     name: ClassVar[str] = "plain"
     adds_noise: ClassVar[bool] = False
+    weighs_groups: ClassVar[bool] = True
 
     def prepare(self, task: Task) -> Prepared:
         """All documents, one stream."""

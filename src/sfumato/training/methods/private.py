@@ -45,6 +45,7 @@ class Private(TrainingMethod):
 
     name: ClassVar[str] = "private"
     adds_up: ClassVar[bool] = True
+    weighs_groups: ClassVar[bool] = True
 
     sigma: float | None = None
 
