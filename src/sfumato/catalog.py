@@ -93,6 +93,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.attacks.memorization:Memorization",
             "finish the beginnings of training documents, word for word or nearly so",
         ),
+        "property-inference": (
+            "sfumato.attacks.properties.attack:PropertyInference",
+            "whether few or many training texts have a property, by models trained with either",
+        ),
         "reidentification": (
             "sfumato.attacks.reidentification:Reidentification",
             "which original a rewritten document was made from, by meaning, words, or its law",

@@ -74,5 +74,6 @@ def most_ordered(epsilon: float, delta: float) -> float:
 
 
 def _check(epsilon: float, delta: float) -> None:
-    between("epsilon", epsilon, 0.0, math.inf)
+    if epsilon != math.inf:
+        between("epsilon", epsilon, 0.0, math.inf)
     between("delta", delta, 0.0, 1.0)

@@ -28,7 +28,7 @@ from sfumato.attacks.membership.candidates import (
 from sfumato.attacks.membership.classifier import METRIC as WITHOUT_MODEL
 from sfumato.attacks.membership.classifier import auc_without_model
 from sfumato.attacks.membership.evidence import Evidence, neutral
-from sfumato.attacks.membership.figures import ALONE, Findings, too_few
+from sfumato.attacks.membership.figures import ALONE, YEOM, Findings, too_few
 from sfumato.attacks.membership.gathering import (
     GatheringEffort,
     Suspects,
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 
 SECRETS = "secrets"
-YEOM, RULE = "yeom", "reference-rule"
+RULE = "reference-rule"
 FEW_SECRETS = 50
 MOST_NEIGHBORS = 1000
 
@@ -255,6 +255,8 @@ class Membership:
             findings, notes, knowledge = Findings(randomness.stream(0)), list[str](), list[str]()
             if data.candidates is not None and tuple(self.signals) != (SECRETS,):
                 found, lacking = usable(self.signals, target, data, self.effort)
+                if not found:
+                    raise refuse(self.signals, lacking)
                 gather = randomness.stream(1)
                 evidence, said = gather_evidence(target, data, found, self.effort, gather, done)
                 partial = self._judge(data.candidates, evidence, found, findings)
@@ -317,9 +319,7 @@ class Membership:
         findings.add(blind, 0.5)
         return [] if _chance_is_inside(blind) else [_PARTIAL]
 
-    def _compared(
-        self, candidates: Candidates, findings: Findings, *, labeled: bool
-    ) -> list[str]:
+    def _compared(self, candidates: Candidates, findings: Findings, *, labeled: bool) -> list[str]:
         """The control without a model, and notes on the candidates.
 
         Who attacks a classifier knows the labels, and they too may differ without the model.

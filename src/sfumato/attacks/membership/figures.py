@@ -38,6 +38,9 @@ from sfumato.statistics.ranking import (
 )
 
 ALONE = "auc references alone"
+YEOM = "yeom"
+# Figures of no model, and of a rule that was told something about the members.
+_UNBOUNDED = (WITHOUT_MODEL, ALONE, f"advantage {YEOM}")
 RATES = {"1%": 0.01, "0.1%": 0.001}
 # More curves could not be distinguished in one chart.
 MOST_CURVES = 14
@@ -95,7 +98,7 @@ class Findings:
             return []
         for one in self.figures:
             kind = one.metric.split(" ")[0]
-            if one.metric in (WITHOUT_MODEL, ALONE) or kind not in ("auc", "advantage", "accuracy"):
+            if one.metric in _UNBOUNDED or kind not in ("auc", "advantage", "accuracy"):
                 continue
             most = most_advantage(epsilon, delta)
             limit = {"auc": most_ordered(epsilon, delta), "accuracy": (1 + most) / 2}

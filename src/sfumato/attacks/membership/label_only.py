@@ -83,11 +83,16 @@ def ask_copies(
     found = ask(target, flat, done) if flat else np.empty(0)
     ends = np.cumsum([len(some) for some in copies])[:-1]
     return np.array(
-        [float(np.nan_to_num(part).mean()) if len(part) else np.nan for part in np.split(found, ends)]
+        [
+            float(np.nan_to_num(part).mean()) if len(part) else np.nan
+            for part in np.split(found, ends)
+        ]
     )
 
 
-def alter(texts: Sequence[str], space: Space, count: int, randomness: Randomness) -> list[list[str]]:
+def alter(
+    texts: Sequence[str], space: Space, count: int, randomness: Randomness
+) -> list[list[str]]:
     """``count`` copies of each text that has a word, the last ones altered most."""
     segmented = [Words.of(text) for text in texts]
     wanted = {word for words in segmented for word in words if _is_known(space, word)}
@@ -116,7 +121,5 @@ def _copy(
         choices = near(words[place]) or ()
         delete = replaces < 0.5 and len(words) > 1
         stays = words[place] if len(words) == 1 else ""
-        put.append(
-            "" if delete else choices[int(which * len(choices))] if choices else stays
-        )
+        put.append("" if delete else choices[int(which * len(choices))] if choices else stays)
     return _GAPS.sub(" ", words.replaced(places, put).text).strip()
