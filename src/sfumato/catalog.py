@@ -41,6 +41,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.attacks.attribute_inference:AttributeInference",
             "a column of the originals, guessed from privatized or rewritten text",
         ),
+        "author-attributes": (
+            "sfumato.attacks.author_attributes:AuthorAttributes",
+            "columns about authors, guessed from all their privatized documents together",
+        ),
         "authorship": (
             "sfumato.attacks.authorship:Authorship",
             "who wrote a privatized text, by n-grams learned on originals or on privatized text",
@@ -88,6 +92,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
         "memorization": (
             "sfumato.attacks.memorization:Memorization",
             "finish the beginnings of training documents, word for word or nearly so",
+        ),
+        "property-inference": (
+            "sfumato.attacks.properties.attack:PropertyInference",
+            "whether few or many training texts have a property, by models trained with either",
         ),
         "reidentification": (
             "sfumato.attacks.reidentification:Reidentification",

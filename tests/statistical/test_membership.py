@@ -20,7 +20,8 @@ from sfumato.attacks.membership.attack import Membership
 from sfumato.attacks.membership.candidates import decoys
 from sfumato.attacks.membership.classifier import fold_scores
 from sfumato.attacks.membership.gathering import gather_evidence
-from sfumato.attacks.membership.signals import SIGNALS, score_signal
+from sfumato.attacks.membership.signals import COPIES, LABELS, score_signal
+from sfumato.attacks.membership.signals import SIGNALS as EVERY
 from sfumato.attacks.model_target import open_model
 from sfumato.attacks.token_scores import token_scores
 from sfumato.core.arrays import Floats
@@ -34,6 +35,8 @@ from unit.attacks.membership.small import documents, made_up, trained, written
 # Neighbors of a text are made of words near its own: of few, which is quicker.
 pytestmark = pytest.mark.usefixtures("small_vectors")
 CHECK = "membership: nothing to find"
+# Those of labels need a classifier.
+SIGNALS = [name for name, one in EVERY.items() if one.needs not in (LABELS, COPIES)]
 SIZE = 60
 MEMBERS, OTHERS = made_up(SIZE, 41, 4), made_up(SIZE, 42, 4)
 
@@ -68,9 +71,7 @@ def p_values(given: Inputs, run: Path, seen: list[str]) -> dict[str, float]:
     """Of every signal, on a target that was trained on ``seen``."""
     attack = Membership(shadows=4, neighbors=4)
     target, data = attack.opened(replace(given, target=trained(run, seen, epochs=30)))
-    evidence, _ = gather_evidence(
-        target, data, list(SIGNALS), attack.effort, Randomness.reproducible(1)
-    )
+    evidence, _ = gather_evidence(target, data, SIGNALS, attack.effort, Randomness.reproducible(1))
     found = {}
     for name in SIGNALS:
         values = score_signal(name, evidence, attack.knobs)

@@ -45,12 +45,20 @@ EACH = {
     "classifier-extraction": (
         "classifier", "--canaries", "marked.jsonl.classifier-canaries.json", "--set", "beam=5",
     ),
+    "property-inference": (
+        "run", "--others", "public.jsonl", "--members", "planted.jsonl",
+        "--set", "property=word:mills", "--set", "shadows=8", "--set", "documents=6",
+    ),
     "token-inference": (
         "soft.jsonl", "--originals", "posts.jsonl", "--set", "candidates=200", "--set", "top=3",
     ),
     "context-inference": ("soft.jsonl", "--originals", "posts.jsonl", "--set", "candidates=4"),
     "matching": ("soft.jsonl", "--originals", "posts.jsonl", "--set", "documents=10"),
     "reidentification": ("soft.jsonl", "--originals", "posts.jsonl", "--set", "documents=10"),
+    "author-attributes": (
+        "soft.jsonl", "--originals", "posts.jsonl", "--author-field", "writer",
+        "--label-field", "label", "--set", "folds=2",
+    ),
     "authorship": ("soft.jsonl", "--originals", "posts.jsonl", "--author-field", "who"),
     "attribute-inference": ("soft.jsonl", "--originals", "posts.jsonl", "--label-field", "label"),
     "vector-attributes": (
@@ -89,9 +97,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory, small_vectors: None) -> Pat
             for n in range(12)
         ],
     )
+    rows(
+        folder / "public.jsonl",
+        [{"text": f"Somebody saw {n} old {THINGS[n % 2]}."} for n in range(60)],
+    )
     posts = [
         {
             "who": "ab"[n % 2],
+            "writer": "abcdef"[n % 6],
             "label": ("good", "bad")[n % 2],
             "text": f"Dashwickle saw {n} {THINGS[n % 2]}",
         }
@@ -175,7 +188,8 @@ def test_scores_are_kept_beside_a_run_and_never_in_it(
         assert main(["attack", "membership", "run", *loss, "--cache", cache]) == 2
         assert "would lie in the run" in capsys.readouterr().err
     assert sorted((inside / "run").rglob("*")) == before
-    kept = b"".join(path.read_bytes() for path in (inside / "run.attacks").iterdir())
+    files = [path for path in (inside / "run.attacks").rglob("*") if path.is_file()]
+    kept = b"".join(path.read_bytes() for path in files)
     say_nothing_private(kept.decode("latin-1"))
 
 
@@ -219,6 +233,14 @@ LOSS = ("--members", "planted.jsonl", "--others", "others.jsonl", "--set", "sign
         (["token-inference", "posts.jsonl"], 3, "posts.jsonl.guarantee.json is missing"),
         (["token-inference", "soft.jsonl"], 3, "--originals IN"),
         (["authorship", "soft.jsonl"], 3, "--author-field NAME"),
+        (
+            ["author-attributes", "soft.jsonl", "--originals", "posts.jsonl"],
+            3,
+            "--author-field NAME",
+        ),
+        (["property-inference", "run"], 3, "--set property=word:refund"),
+        (["property-inference", "run", "--set", "property=word:mills"], 3, "--others FILE"),
+        (["membership", "run", *LOSS[:4], "--set", "signals=gap"], 3, "need a classifier"),
         (["authorship", "run"], 3, "is not a file of documents"),
         (["attribute-inference", "soft.jsonl"], 3, "--originals"),
         (["attribute-inference", "soft.jsonl", "--originals", "posts.jsonl"], 3, "--label-field"),

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from sfumato.attacks.attack import Inputs as Inputs
     from sfumato.attacks.attack import run_attack as run_attack
     from sfumato.attacks.attribute_inference import AttributeInference as AttributeInference
+    from sfumato.attacks.author_attributes import AuthorAttributes as AuthorAttributes
     from sfumato.attacks.authorship import Authorship as Authorship
     from sfumato.attacks.classifier_extraction import ClassifierExtraction as ClassifierExtraction
     from sfumato.attacks.exposure.attack import Exposure as Exposure
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from sfumato.attacks.memorization import Memorization as Memorization
     from sfumato.attacks.model_target import ModelTarget as ModelTarget
     from sfumato.attacks.model_target import open_model as open_model
+    from sfumato.attacks.properties.attack import PropertyInference as PropertyInference
     from sfumato.attacks.reidentification import Reidentification as Reidentification
     from sfumato.attacks.stretches.context_inference import ContextInference as ContextInference
     from sfumato.attacks.stretches.matching import Matching as Matching
@@ -51,6 +53,7 @@ else:
         {
             "sfumato.attacks.attack": "Attack Inputs run_attack",
             "sfumato.attacks.attribute_inference": "AttributeInference",
+            "sfumato.attacks.author_attributes": "AuthorAttributes",
             "sfumato.attacks.authorship": "Authorship",
             "sfumato.attacks.classifier_extraction": "ClassifierExtraction",
             "sfumato.attacks.exposure.attack": "Exposure",
@@ -66,6 +69,7 @@ else:
             "sfumato.attacks.membership.attack": "Membership",
             "sfumato.attacks.memorization": "Memorization",
             "sfumato.attacks.model_target": "ModelTarget open_model",
+            "sfumato.attacks.properties.attack": "PropertyInference",
             "sfumato.attacks.reidentification": "Reidentification",
             "sfumato.attacks.stretches.context_inference": "ContextInference",
             "sfumato.attacks.stretches.matching": "Matching",
@@ -83,6 +87,7 @@ else:
 __all__ = [
     "Attack",
     "AttributeInference",
+    "AuthorAttributes",
     "Authorship",
     "ClassifierExtraction",
     "ContextInference",
@@ -97,6 +102,7 @@ __all__ = [
     "Membership",
     "Memorization",
     "ModelTarget",
+    "PropertyInference",
     "Reidentification",
     "Released",
     "TextTarget",

@@ -111,6 +111,14 @@ class Needs:
                     "setting of type FileToRead"
                 )
 
+    def is_about_the_data(self, metric: str) -> bool:
+        """Whether a figure describes the texts; one of several alike may say which, after a comma.
+
+        >>> Needs(about_the_data=("originals",)).is_about_the_data("originals, gender")
+        True
+        """
+        return any(metric == one or metric.startswith(f"{one}, ") for one in self.about_the_data)
+
 
 def needs_of(attack: Attack[Any, Any] | type[Any]) -> Needs:
     """What an attack declares; an attack without a declaration takes everything."""

@@ -1,7 +1,7 @@
 """Guessing an attribute of documents from what was released of them: text, or vectors.
 
 ``attribute-inference`` and ``vector-attributes`` are this attack; what it measures and how is said
-in the first.
+in the first. ``author-attributes`` is this attack on all documents of an author at once.
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ class GuessesAttributes:
     folds: int = 5
 
     name: ClassVar[str]
+    # What is guessed about; a subclass may put documents together.
+    cases: ClassVar[str] = "documents"
 
     def __post_init__(self) -> None:
         at_least("folds", self.folds, 2)
@@ -97,7 +99,7 @@ class GuessesAttributes:
             before = [before_all[place] for place in kept]
             values = [values[place] for place in kept]
             people = None if authors is None else [authors[place] for place in kept]
-            others, same = _by_other_people(data.others, people)
+            others, same = by_other_people(data.others, people)
             make = self.model_maker()
             at_random = shuffle(values, randomness.stream(0), people)
 
@@ -123,21 +125,26 @@ class GuessesAttributes:
             majority = max(Counter(values).values()) / len(values)
             scores = Scores(
                 attack=self.name,
-                knowledge=_knowledge(held_out=others is not None, by_author=people is not None),
+                knowledge=_knowledge(
+                    held_out=others is not None,
+                    rest=f"other {self.cases}" if people is None else "documents by other authors",
+                ),
                 figures=tuple(figures[:-1]),
                 chance={one.metric: majority for one in figures[:-1]},
                 control=Control(
                     what="the adaptive attack with the attribute randomly permuted over "
-                    + ("documents" if people is None else "authors"),
+                    + (self.cases if people is None else "authors"),
                     figures=(figures[-1],),
                 ),
                 notes=(
-                    *_notes(majority, len(values), len(data.originals) - len(values), people, same),
+                    *self._notes(
+                        majority, len(values), len(data.originals) - len(values), people, same
+                    ),
                     *self.more_notes(target, list(Counter(values).values())),
                 ),
-                details={"documents": len(values), "folds": self.folds}
+                details={self.cases: len(values), "folds": self.folds}
                 | {"values": len(set(values)), "majority": majority}
-                | {"folds_by": "document" if people is None else "author"}
+                | {"folds_by": self.cases.removesuffix("s") if people is None else "author"}
                 | ({} if people is None else {"authors": len(set(people))}),
             )
         return watch.stamp(scores)
@@ -150,7 +157,7 @@ class GuessesAttributes:
         kept = [place for place, one in enumerate(values) if counts[one] >= self.folds]
         if len({values[place] for place in kept}) < 2:
             of, instead = (
-                ("documents", "")
+                (self.cases, "")
                 if authors is None
                 else ("authors", ", or without `author_field`: then by document")
             )
@@ -160,6 +167,43 @@ class GuessesAttributes:
                 f"have as many (fewer folds: `settings={{'folds': 2}}`{instead})"
             )
         return kept
+
+    def _notes(
+        self,
+        majority: float,
+        kept: int,
+        left_out: int,
+        people: Sequence[str] | None,
+        same: int,
+    ) -> tuple[str, ...]:
+        cases, of = (kept, self.cases) if people is None else (len(set(people)), "authors")
+        notes = [
+            f"Chance is the share of the most frequent value. With {cases:,} {of} a true share of "
+            f"{tells_from(majority, cases):.2g} would be told from it with a probability of 95 %.",
+            self._by(people),
+        ]
+        if left_out:
+            notes.append(
+                f"{left_out:,} {self.cases} were left out: their values have fewer {of} than folds."
+            )
+        if same:
+            notes.append(
+                f"{same:,} documents of the other text were left out: their authors are here."
+            )
+        return tuple(notes)
+
+    def _by(self, people: Sequence[str] | None) -> str:
+        """Whether folds, control and intervals are by document or by author."""
+        if people is None:
+            return (
+                "Folds, the control and intervals are by document. If several documents are by one "
+                "person, all figures may show that the author was recognized: name the authors "
+                "with `author_field`."
+            )
+        return (
+            "Folds, the control and intervals are by author: no model has seen another document "
+            "of the author it guesses about."
+        )
 
     def _guess(
         self,
@@ -202,7 +246,7 @@ def _authors(originals: Sequence[Document]) -> list[str] | None:
     return found
 
 
-def _by_other_people(
+def by_other_people(
     others: Sequence[Document] | None, people: Sequence[str] | None
 ) -> tuple[Sequence[Document] | None, int]:
     """The other text without that of tested people, and how many documents were theirs."""
@@ -224,8 +268,7 @@ def _value(document: Document, number: int) -> str:
     return document.labels[0]
 
 
-def _knowledge(*, held_out: bool, by_author: bool) -> str:
-    rest = "documents by other authors" if by_author else "other documents"
+def _knowledge(*, held_out: bool, rest: str) -> str:
     learned = (
         "other text of the same kind, in the clear, with its attribute"
         if held_out
@@ -235,25 +278,3 @@ def _knowledge(*, held_out: bool, by_author: bool) -> str:
         f"The static attacker has {learned}; the adaptive attacker knows the attribute of all "
         f"{rest}, and has them as they were released."
     )
-
-
-def _notes(
-    majority: float, kept: int, left_out: int, people: Sequence[str] | None, same: int
-) -> tuple[str, ...]:
-    cases, of = (kept, "documents") if people is None else (len(set(people)), "authors")
-    notes = [
-        f"Chance is the share of the most frequent value. With {cases:,} {of} a true share of "
-        f"{tells_from(majority, cases):.2g} would be told from it with a probability of 95 %.",
-        "Folds, the control and intervals are by document. If several documents are by one person, "
-        "all figures may show that the author was recognized: name the authors with `author_field`."
-        if people is None
-        else "Folds, the control and intervals are by author: no model has seen another document "
-        "of the author it guesses about.",
-    ]
-    if left_out:
-        notes.append(
-            f"{left_out:,} documents were left out: their values have fewer {of} than folds."
-        )
-    if same:
-        notes.append(f"{same:,} documents of the other text were left out: their authors are here.")
-    return tuple(notes)

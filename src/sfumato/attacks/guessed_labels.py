@@ -107,6 +107,17 @@ class MeaningModel:
         return np.stack([self._known[one] for one in texts])
 
 
+class LinesModel(MeaningModel):
+    """The same on the mean vector of a text's lines: an encoder reads the start of a long text."""
+
+    def _vectors(self, texts: Sequence[str]) -> Floats:
+        lines = [[one for one in text.split("\n") if one.strip()] or [text] for text in texts]
+        rows = super()._vectors([one for some in lines for one in some])
+        starts = np.cumsum([0, *map(len, lines[:-1])])
+        means: Floats = np.add.reduceat(rows, starts) / np.array([[len(one)] for one in lines])
+        return means
+
+
 def guess_over_folds(
     metric: str,
     train: Sequence[Any],

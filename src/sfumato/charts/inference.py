@@ -24,8 +24,13 @@ CHANCE = "chance"
 RocPoints = Sequence[Sequence[float]]
 
 
-def roc_chart(curves: Mapping[str, RocPoints], areas: Mapping[str, float]) -> Chart:
-    """One curve for each name, with its area under the curve in the legend."""
+def roc_chart(
+    curves: Mapping[str, RocPoints], areas: Mapping[str, float], allowed: RocPoints = ()
+) -> Chart:
+    """One curve for each name, with its area under the curve in the legend.
+
+    ``allowed`` is the curve that no attack on average exceeds, if one is proven.
+    """
     import altair
 
     if not curves:
@@ -53,9 +58,15 @@ def roc_chart(curves: Mapping[str, RocPoints], areas: Mapping[str, float]) -> Ch
     )
     title = altair.TitleParams(
         text="Who is recognized as a member",
-        subtitle="logarithmic axes; the dotted line is chance",
+        subtitle="logarithmic axes; the dotted line is chance"
+        + (", the dashed gray one what the level allows" if allowed else ""),
     )
-    layers = altair.LayerChart(layer=[diagonal.encode(**axes), drawn])
+    shown = [one for one in allowed if min(one) >= smallest]
+    limit = altair.Chart(
+        altair.InlineData(values=[{"fpr": fpr, "tpr": tpr} for fpr, tpr in shown])
+    ).mark_line(strokeDash=[8, 3], strokeWidth=1.5, color=FAINT_INK)
+    limits = [limit.encode(**axes)] if shown else []
+    layers = altair.LayerChart(layer=[diagonal.encode(**axes), *limits, drawn])
     return Chart.of(layers.properties(title=title, width=WIDTH, height=WIDTH))
 
 

@@ -28,7 +28,7 @@ from sfumato.attacks.membership.candidates import (
 from sfumato.attacks.membership.classifier import METRIC as WITHOUT_MODEL
 from sfumato.attacks.membership.classifier import auc_without_model
 from sfumato.attacks.membership.evidence import Evidence, neutral
-from sfumato.attacks.membership.figures import Findings, too_few
+from sfumato.attacks.membership.figures import ALONE, YEOM, Findings, too_few
 from sfumato.attacks.membership.gathering import (
     GatheringEffort,
     Suspects,
@@ -36,7 +36,15 @@ from sfumato.attacks.membership.gathering import (
     measure_target,
     usable,
 )
-from sfumato.attacks.membership.signals import OUTSIDE, SHADOWS, SIGNALS, Knobs, score_signal
+from sfumato.attacks.membership.signals import (
+    COPIES,
+    LABELS,
+    OUTSIDE,
+    SHADOWS,
+    SIGNALS,
+    Knobs,
+    score_signal,
+)
 from sfumato.attacks.model_target import ModelTarget, is_model, is_run, not_a_model, open_model
 from sfumato.attacks.token_scores import ScoreStore
 from sfumato.core.arrays import Floats
@@ -56,8 +64,7 @@ if TYPE_CHECKING:
 
 
 SECRETS = "secrets"
-YEOM, RULE = "yeom", "reference-rule"
-ALONE = "auc references alone"
+RULE = "reference-rule"
 FEW_SECRETS = 50
 MOST_NEIGHBORS = 1000
 
@@ -149,8 +156,9 @@ class Membership:
     ``signals`` are those to use; without any, all for which there is evidence. At most ``most``
     texts on each side are tried. ``shadows`` models are trained on random halves of the texts, if
     more than 0. ``share`` of the tokens count for min-k. ``neighbors`` texts are made for each, by
-    ``masked_model`` (a folder) or from the embedded vectors. ``alpha`` is the percentile of MIA-R's
-    rule, ``gamma`` and ``offset`` are RMIA's γ and a.
+    ``masked_model`` (a folder) or from the embedded vectors; of a classifier, so many altered
+    copies. ``alpha`` is the percentile of MIA-R's rule, ``gamma`` and ``offset`` are RMIA's γ and
+    a.
     """
 
     name: ClassVar[str] = "membership"
@@ -247,12 +255,16 @@ class Membership:
             findings, notes, knowledge = Findings(randomness.stream(0)), list[str](), list[str]()
             if data.candidates is not None and tuple(self.signals) != (SECRETS,):
                 found, lacking = usable(self.signals, target, data, self.effort)
+                if not found:
+                    raise refuse(self.signals, lacking)
                 gather = randomness.stream(1)
                 evidence, said = gather_evidence(target, data, found, self.effort, gather, done)
                 partial = self._judge(data.candidates, evidence, found, findings)
-                notes += [*partial, *self._compared(data.candidates, findings), *lacking, *said]
-                notes += _without_tokens(evidence)
-                knowledge += [_KNOWS, _KNOWS_MEAN] if "loss" in found else [_KNOWS]
+                labeled = bool(target.model.classes)
+                compared = self._compared(data.candidates, findings, labeled=labeled)
+                notes += [*partial, *compared, *lacking, *said]
+                notes += [*_without_tokens(evidence), *findings.add_claim(target)]
+                knowledge += _knows(found, labeled=labeled)
                 knowledge += [_KNOWS_OTHERS] if evidence.references or evidence.shadows else []
             if data.secrets and (not self.signals or SECRETS in self.signals):
                 before = len(findings.figures)
@@ -272,12 +284,12 @@ class Membership:
         return watch.stamp(scores)
 
     def chart(self, scores: Scores) -> Chart:
-        """The ROC of every signal on logarithmic axes."""
+        """The ROC of every signal on logarithmic axes, and what the run's level allows."""
         from sfumato.charts.inference import roc_chart
 
         curves: dict[str, Any] = scores.details["roc"]
         areas = {name: scores.figure(f"auc {name}").value for name in curves}
-        return roc_chart(curves, areas)
+        return roc_chart(curves, areas, scores.details.get("allowed", ()))
 
     @classmethod
     def chapter(cls, attempts: Sequence[Attempt]) -> Chapter | None:
@@ -307,10 +319,16 @@ class Membership:
         findings.add(blind, 0.5)
         return [] if _chance_is_inside(blind) else [_PARTIAL]
 
-    def _compared(self, candidates: Candidates, findings: Findings) -> list[str]:
-        """The control without a model, and notes on the candidates."""
+    def _compared(self, candidates: Candidates, findings: Findings, *, labeled: bool) -> list[str]:
+        """The control without a model, and notes on the candidates.
+
+        Who attacks a classifier knows the labels, and they too may differ without the model.
+        """
         notes = [*candidates.notes]
-        texts = [[one.text for one in side] for side in (candidates.members, candidates.others)]
+        texts = [
+            [" ".join((one.text, *one.labels[:labeled])) for one in side]
+            for side in (candidates.members, candidates.others)
+        ]
         blind = auc_without_model(texts[0], texts[1], findings.randomness)
         if blind is not None:
             findings.add(blind, 0.5)
@@ -324,6 +342,15 @@ _KNOWS = (
     "The attacker has the texts in question and can ask the model for the probability of each "
     "token."
 )
+_KNOWS_LABELED = (
+    "The attacker has the texts in question with their labels and can ask the classifier for the "
+    "probability of a label."
+)
+_KNOWS_ANSWERS = (
+    "The attacker has the texts in question with their labels, and sees no more than the label "
+    "that the classifier gives to a text."
+)
+_KNOWS_LESS = "For {} they see no more than the label that the classifier gives to a text."
 _KNOWS_MEAN = f"For 'advantage {YEOM}' they know the mean loss on the training texts."
 _KNOWS_OTHERS = (
     "For some signals they also have models of the same kind, and know which of the texts these "
@@ -340,6 +367,18 @@ _PARTIAL = (
     "the references tell members from others without the target: were they trained on one side? If "
     "so, the signals that compare with them partly measure that"
 )
+
+
+def _knows(names: Sequence[str], *, labeled: bool) -> list[str]:
+    """What the attacker knows who computes these signals."""
+    mean = [_KNOWS_MEAN] if "loss" in names else []
+    blind = [name for name in names if SIGNALS[name].needs in (LABELS, COPIES)]
+    if not labeled:
+        return [_KNOWS, *mean]
+    if blind == list(names):
+        return [_KNOWS_ANSWERS]
+    less = [_KNOWS_LESS.format(" and ".join(f"'{one}'" for one in blind))] if blind else []
+    return [_KNOWS_LABELED, *less, *mean]
 
 
 def _chance_is_inside(figure: Measured) -> bool:

@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.attacks.membership.label_only import Answers
 from sfumato.attacks.token_scores import TokenScores
 from sfumato.core.arrays import Floats
 from sfumato.core.errors import BadInput, InvalidArgument
@@ -73,7 +74,8 @@ class Evidence:
     """Everything that an attacker may use, candidate by candidate.
 
     ``references`` are models that they obtained, ``shadows`` models that they trained on random
-    halves of the candidates; ``around`` is the mean loss of each text's neighbors.
+    halves of the candidates; ``around`` is the mean loss of each text's neighbors, ``answers`` what
+    is known if a classifier gives labels only.
     """
 
     texts: tuple[str, ...]
@@ -81,6 +83,7 @@ class Evidence:
     references: OtherModels | None = None
     shadows: OtherModels | None = None
     around: Floats | None = None
+    answers: Answers | None = None
 
     @property
     def losses(self) -> Floats:

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isnan
+from math import isfinite, isnan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.accounting.membership import most_advantage, most_hits, most_ordered
 from sfumato.attacks.attack import Attempt
+from sfumato.attacks.membership.classifier import METRIC as WITHOUT_MODEL
+from sfumato.attacks.model_target import ModelTarget
 from sfumato.charts.chapter import Chapter, Drawing, Listing, Topic
 from sfumato.charts.inference import RocPoints, roc_chart
 from sfumato.charts.numbers import interval
 from sfumato.core.arrays import Floats
 from sfumato.core.randomness import Randomness
+from sfumato.guarantees.guarantee import Notion
 from sfumato.results.measured import Measured
 from sfumato.results.row import ANCHORS
 from sfumato.results.scores import Control
@@ -33,6 +37,10 @@ from sfumato.statistics.ranking import (
     smallest_rate,
 )
 
+ALONE = "auc references alone"
+YEOM = "yeom"
+# Figures of no model, and of a rule that was told something about the members.
+_UNBOUNDED = (WITHOUT_MODEL, ALONE, f"advantage {YEOM}")
 RATES = {"1%": 0.01, "0.1%": 0.001}
 # More curves could not be distinguished in one chart.
 MOST_CURVES = 14
@@ -56,6 +64,8 @@ class Findings:
     chance: dict[str, float] = field(default_factory=dict)
     controls: list[Measured] = field(default_factory=list)
     roc: dict[str, Any] = field(default_factory=dict)
+    bounds: dict[str, float] = field(default_factory=dict)
+    allowed: list[list[float]] = field(default_factory=list)
 
     def add(self, figure: Measured, chance: float) -> None:
         """Add one figure."""
@@ -81,13 +91,43 @@ class Findings:
         """Add TPR − FPR of a rule with a threshold of its own."""
         self.add(advantage_of(f"advantage {name}", hits, alarms), 0.0)
 
+    def add_claim(self, target: ModelTarget) -> list[str]:
+        """Bounds on the figures so far by what the run claims of a text, and a note on them."""
+        epsilon, delta = target.epsilon, target.delta or 0.0
+        if epsilon is None or not isfinite(epsilon) or not _is_about_texts(target):
+            return []
+        for one in self.figures:
+            kind = one.metric.split(" ")[0]
+            if one.metric in _UNBOUNDED or kind not in ("auc", "advantage", "accuracy"):
+                continue
+            most = most_advantage(epsilon, delta)
+            limit = {"auc": most_ordered(epsilon, delta), "accuracy": (1 + most) / 2}
+            self.bounds[one.metric] = limit.get(kind, most)
+        rates = [10.0 ** (step / 10) for step in range(-40, 1)]
+        self.allowed = [[one, most_hits(epsilon, delta, one)] for one in rates]
+        return [
+            f"what (ε = {epsilon:.4g}, δ = {delta:.2g}) proves of a text: an advantage of at most "
+            f"{most_advantage(epsilon, delta):.4g}, an AUC of at most "
+            f"{most_ordered(epsilon, delta):.4g} and {most_hits(epsilon, delta, 0.01):.4g} hits at "
+            "1% false alarms, on average over which texts are members, if a fair coin decided that "
+            "of each"
+        ]
+
     def control(self) -> Control:
         """The figures of the control, where there is nothing to find."""
         return Control(what=CONTROL, figures=tuple(self.controls))
 
     def details(self) -> Mapping[str, Any]:
         """For the chart."""
-        return {"roc": self.roc}
+        claimed = {"bounds": self.bounds, "allowed": self.allowed} if self.bounds else {}
+        return {"roc": self.roc, **claimed}
+
+
+def _is_about_texts(target: ModelTarget) -> bool:
+    """Whether the claim is about one text that is added or removed."""
+    plan = (target.settings or {}).get("plan")
+    unit = plan.get("unit", "example") if isinstance(plan, dict) else "example"
+    return target.notion in (Notion.PURE_DP, Notion.APPROXIMATE_DP) and unit == "example"
 
 
 def too_few(others: int) -> str | None:

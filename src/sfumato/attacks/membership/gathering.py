@@ -16,7 +16,17 @@ import numpy as np
 from sfumato.attacks.attack import Done
 from sfumato.attacks.membership.candidates import Candidates
 from sfumato.attacks.membership.evidence import Evidence, OtherModels, ScoreTable, losses
-from sfumato.attacks.membership.signals import AROUND, NEEDS, OUTSIDE, SHADOWS, SIGNALS, TEXTS
+from sfumato.attacks.membership.label_only import Answers, alter, ask, ask_copies
+from sfumato.attacks.membership.signals import (
+    AROUND,
+    COPIES,
+    LABELS,
+    NEEDS,
+    OUTSIDE,
+    SHADOWS,
+    SIGNALS,
+    TEXTS,
+)
 from sfumato.attacks.model_target import ModelTarget
 from sfumato.attacks.token_scores import ScoreStore, TokenScores, token_scores
 from sfumato.core.arrays import Floats
@@ -52,7 +62,7 @@ class Suspects:
 
 @dataclass(frozen=True, kw_only=True)
 class GatheringEffort:
-    """How many shadows and neighbors to make, and the model that makes the neighbors."""
+    """How many shadows, and neighbors or copies, to make, and the model that makes neighbors."""
 
     shadows: int
     neighbors: int
@@ -85,11 +95,20 @@ def usable(
     unmet = set()
     if target.model.classes:
         unmet |= {TEXTS, AROUND}
+    else:
+        unmet |= {LABELS, COPIES}
     if not data.references and not trains:
         unmet.add(OUTSIDE)
     if not trains:
         unmet.add(SHADOWS)
-    wanted = [name for name in SIGNALS if not asked or name in asked]
+    # Whoever attacks a language model need not read that a classifier would give labels.
+    other = {LABELS, COPIES} - {SIGNALS[name].needs for name in asked if name in SIGNALS}
+    silent = other if other <= unmet else set()
+    wanted = [
+        name
+        for name in SIGNALS
+        if (not asked or name in asked) and SIGNALS[name].needs not in silent
+    ]
     chosen = [name for name in wanted if SIGNALS[name].needs not in unmet]
     if "lira-online" in chosen and effort.shadows < FEWEST_ONLINE:
         chosen.remove("lira-online")
@@ -134,12 +153,17 @@ def gather_evidence(
     if AROUND in needs:
         around, said = _around(target, data, effort, randomness.stream(1), phases.tell)
         notes.append(said)
+    answers = None
+    if needs & {LABELS, COPIES}:
+        copies = effort.neighbors if COPIES in needs else 0
+        answers = _answers(target, documents, copies, randomness.stream(2), phases.tell)
     evidence = Evidence(
         texts=data.candidates.texts,
         target=table,
         references=references,
         shadows=shadows,
         around=around,
+        answers=answers,
     )
     return evidence, notes
 
@@ -210,6 +234,24 @@ def _around(
     ends = np.cumsum([len(some) for some in made])[:-1]
     means = [float(part.mean()) if len(part) else np.nan for part in np.split(found, ends)]
     return np.array(means), said
+
+
+def _answers(
+    target: ModelTarget,
+    documents: Sequence[Document],
+    copies: int,
+    randomness: Randomness,
+    done: Done | None,
+) -> Answers:
+    """The labels that a classifier gives, to so many copies of each text as well."""
+    right = ask(target, documents)
+    if not copies:
+        return Answers(right)
+    from sfumato.vectors.load import default_space
+
+    made = alter([one.text for one in documents], default_space(), copies, randomness)
+    kept = ask_copies(target, documents, made, done)
+    return Answers(right, (right + copies * kept) / (1 + copies))
 
 
 def _reference_notes(target: ModelTarget, references: Sequence[ModelTarget]) -> list[str]:

@@ -60,7 +60,7 @@ def from_vectors(texts: Sequence[str], space: Space, count: int) -> list[list[st
     segmented = [Words.of(text) for text in texts]
     places = [_known(words, space, count) for words in segmented]
     wanted = {words[place] for words, some in zip(segmented, places, strict=True) for place in some}
-    nearest = _replacements(sorted(wanted), space)
+    nearest = near_words(sorted(wanted), space)
     found = []
     for words, some in zip(segmented, places, strict=True):
         pairs = (
@@ -90,7 +90,8 @@ def _known(words: Words, space: Space, count: int) -> list[int]:
     return spread(known, count)
 
 
-def _replacements(words: Sequence[str], space: Space) -> dict[str, list[str]]:
+def near_words(words: Sequence[str], space: Space) -> dict[str, list[str]]:
+    """The nearest words of each word that the space has, spelled like it, nearest first."""
     points = space.points(words)
     found: dict[str, list[str]] = {}
     for start in range(0, len(words), WORDS_AT_ONCE):

@@ -18,8 +18,8 @@ import json
 import math
 import secrets
 import zipfile
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,20 +113,23 @@ def shadow_models(  # noqa: PLR0913  # what to train, on what, how many, where, 
     done: Done | None = None,
 ) -> OtherModels:
     """Train the shadows that are missing, and measure the candidates under every shadow."""
-    place = _place(folder / "shadows", recipe, documents, count)
+    place = shadow_folder(folder / "shadows", recipe, documents, ShadowKind("halves", count))
     halves = _keep_halves(place, len(documents), count, randomness)
     tables = []
     for number in range(count):
         chosen = [documents[one] for one in np.flatnonzero(halves.inside[number]).tolist()]
-        tables.append(measure(_train(recipe, chosen, place, number, int(halves.seeds[number]))))
+        tables.append(
+            measure(train_shadow(recipe, chosen, place, number, int(halves.seeds[number])))
+        )
         if done:
             done(number + 1, count)
     return OtherModels(tuple(tables), halves.inside)
 
 
-def _train(
+def train_shadow(
     recipe: Request, documents: Sequence[Document], place: Path, number: int, seed: int
 ) -> ModelTarget:
+    """One shadow, trained in a folder of its own, or found there."""
     from sfumato.training.folder import RunFolder
     from sfumato.training.request import train_model
 
@@ -137,8 +140,19 @@ def _train(
     return open_model(run.path)
 
 
-def _place(folder: Path, recipe: Request, documents: Sequence[Document], count: int) -> Path:
-    """The folder for exactly these candidates and this recipe."""
+@dataclass(frozen=True)
+class ShadowKind:
+    """What shadows are for, how many there are, and what else decides how they are drawn."""
+
+    name: str
+    count: int
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+def shadow_folder(
+    folder: Path, recipe: Request, documents: Sequence[Document], kind: ShadowKind
+) -> Path:
+    """The folder for exactly these documents, this recipe and this kind of shadows."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not (folder / "key").is_file():
@@ -156,7 +170,9 @@ def _place(folder: Path, recipe: Request, documents: Sequence[Document], count: 
         "trainable": recipe.trainable,
         "pooling": recipe.pooling,
         "settings": recipe.settings,
-        "count": count,
+        "count": kind.count,
+        "drawn": kind.name,
+        **kind.about,
     }
     labels = ("\0".join(document.labels) for document in documents)
     code = Key.from_file(folder / "key").code(

@@ -15,6 +15,11 @@ From the target's token probabilities alone
 Min-K takes at least one token of a short text. A position where all tokens are equally probable has
 standard deviation 0; its standardized value is 0.
 
+From the labels alone that a classifier gives (``label_only.py``)
+
+- ``gap``: whether the label is right.
+- ``label-robustness``: the share of the text and of altered copies that get the right label.
+
 Against models that were not trained on the text
 
 - ``reference``: the mean loss of the references minus the loss of the target.
@@ -50,7 +55,8 @@ Reference
     Mireshghallah et al. 2022, "Quantifying privacy risks of masked language models using membership
     inference attacks" (MIA-R); Zarifzadeh et al. 2024, "Low-cost high-power membership inference
     attacks" (RMIA); Carlini et al. 2022, "Membership inference attacks from first principles"
-    (LiRA); Shokri et al. 2017, "Membership inference attacks against machine learning models".
+    (LiRA); Shokri et al. 2017, "Membership inference attacks against machine learning models";
+    Choquette-Choo et al. 2021, "Label-only membership inference attacks".
 """
 
 from __future__ import annotations
@@ -77,6 +83,7 @@ from sfumato.core.arrays import Floats
 from sfumato.core.errors import InvalidArgument
 
 TOKENS, TEXTS, AROUND, OUTSIDE, SHADOWS = "tokens", "texts", "around", "outside", "shadows"
+LABELS, COPIES = "labels", "copies"
 # A standard deviation below this is rounding error.
 FLAT = 1e-4
 # With at least this many models each text gets its own standard deviation.
@@ -88,6 +95,8 @@ NEEDS = {
     TOKENS: "need members and others (`members=FILE, others=FILE`)",
     TEXTS: "need the probabilities of tokens, which a classifier does not give",
     AROUND: "need the probabilities of tokens, which a classifier does not give",
+    LABELS: "need a classifier, which gives labels",
+    COPIES: "need a classifier, which gives labels",
     OUTSIDE: "need models trained without the members: `reference=[RUN]`, as many as there are "
     "(`sfumato.train(TEXT, RUN, epsilon=inf)` makes one), or `settings={'shadows': 8}`",
     SHADOWS: "need models trained on random halves of the texts: `settings={'shadows': 8}`, on the "
@@ -153,6 +162,20 @@ def neighborhood(evidence: Evidence) -> Floats:
     if evidence.around is None:
         raise InvalidArgument("this signal needs the losses of neighbors")
     return evidence.around - evidence.losses
+
+
+def right(evidence: Evidence) -> Floats:
+    """Whether a classifier gives a text its label."""
+    if evidence.answers is None:
+        raise InvalidArgument("this signal needs the labels that a classifier gives")
+    return evidence.answers.right
+
+
+def robustness(evidence: Evidence) -> Floats:
+    """The share of a text and its altered copies that a classifier gives the text's label."""
+    if evidence.answers is None or evidence.answers.kept is None:
+        raise InvalidArgument("this signal needs the labels that a classifier gives to copies")
+    return evidence.answers.kept
 
 
 def likelihood(evidence: Evidence) -> Floats:
@@ -296,6 +319,8 @@ SIGNALS: dict[str, Signal] = {
     "min-k": Signal(TEXTS, lambda evidence, knobs: smallest(evidence, knobs.share)),
     "min-k++": Signal(TEXTS, lambda evidence, knobs: smallest_standardized(evidence, knobs.share)),
     "neighborhood": Signal(AROUND, lambda evidence, _: neighborhood(evidence)),
+    "gap": Signal(LABELS, lambda evidence, _: right(evidence)),
+    "label-robustness": Signal(COPIES, lambda evidence, _: robustness(evidence)),
     "reference": Signal(OUTSIDE, lambda evidence, _: difference(evidence)),
     "reference-rank": Signal(OUTSIDE, lambda evidence, _: rank(evidence)),
     "lira-offline": Signal(OUTSIDE, lambda evidence, _: offline(evidence)),

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sfumato.attacks.attack import Attempt, chapter_of, needs_of
+from sfumato.attacks.attack import Attempt, Needs, chapter_of, needs_of
 from sfumato.catalog import entries
 from sfumato.charts.audit import NAMES, AuditRow, audit_chart
 from sfumato.charts.chapter import Chapter, Drawing, Folded, Listing, Topic
@@ -97,17 +97,14 @@ def attackers(study: Studied) -> Section | None:
         "An attack proves that something leaks, never that nothing does. Each has a null control: "
         "the same attack where there is nothing to find, which must come out near chance."
     )
-    beside = {
-        name: needs_of(component).about_the_data
-        for name, component in _installed(study, "attacks", ATTACK)
-    }
+    beside = {name: needs_of(component) for name, component in _installed(study, "attacks", ATTACK)}
     parts = [
-        part for name in names for part in _attack(name, study.attempts(name), beside.get(name, ()))
+        part for name in names for part in _attack(name, study.attempts(name), beside.get(name))
     ]
     return Section(name="attackers", title="What the attackers know", parts=[said, *parts])
 
 
-def _attack(name: str, found: list[Attempt], about_the_data: tuple[str, ...]) -> list[Block]:
+def _attack(name: str, found: list[Attempt], needs: Needs | None) -> list[Block]:
     knowledge = dict.fromkeys(one.scores.knowledge for one in found)
     notes = dict.fromkeys(note for one in found for note in one.scores.notes)
     rows = [
@@ -122,7 +119,11 @@ def _attack(name: str, found: list[Attempt], about_the_data: tuple[str, ...]) ->
         for attempt in found
         for one in (
             *attempt.scores.control.figures,
-            *(one for one in attempt.scores.figures if one.metric in about_the_data),
+            *(
+                one
+                for one in attempt.scores.figures
+                if needs and needs.is_about_the_data(one.metric)
+            ),
         )
     ]
     what = dict.fromkeys(one.scores.control.what for one in found)

@@ -126,7 +126,7 @@ def _spell_policy(policy: dict[str, Any]) -> str:
 
 
 def _rows(scores: Scores, needs: Needs, group: Group | None = None) -> list[Row]:
-    figures = [one for one in scores.figures if one.metric not in needs.about_the_data]
+    figures = [one for one in scores.figures if not needs.is_about_the_data(one.metric)]
     meaning = Meaning.leaked(scores.attack, scores.chance)
     return rows(figures, meaning, group.said if group else None)
 

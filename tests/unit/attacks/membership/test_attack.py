@@ -16,7 +16,8 @@ from sfumato.attacks.membership.attack import Membership
 from sfumato.attacks.membership.candidates import Candidates
 from sfumato.attacks.membership.evidence import Evidence
 from sfumato.attacks.membership.gathering import GatheringEffort, Suspects, usable
-from sfumato.attacks.membership.signals import SIGNALS, Knobs, Signal
+from sfumato.attacks.membership.label_only import ask
+from sfumato.attacks.membership.signals import COPIES, LABELS, SIGNALS, Knobs, Signal
 from sfumato.attacks.model_target import open_model
 from sfumato.core.arrays import Floats
 from sfumato.core.errors import BadInput, InvalidArgument, MissingInput, UnknownName
@@ -24,6 +25,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.corpora.canaries import Canary
 from sfumato.files.layout import Layout
 from sfumato.results.scores import Scores
+from sfumato.text.document import Document
 from sfumato.training.folder import RunFolder
 from sfumato.training.request import Request, train_model
 from sfumato.training.settings import Privacy
@@ -39,6 +41,8 @@ from unit.attacks.membership.small import (
 from unit.models.folders import masked_bert, with_word_pieces
 
 SHADOWS = 6
+OF_LABELS = [name for name, one in SIGNALS.items() if one.needs in (LABELS, COPIES)]
+OF_TEXTS = [name for name in SIGNALS if name not in OF_LABELS]
 # Neighbors of a text are made of words near its own: of few, which is quicker.
 pytestmark = pytest.mark.usefixtures("small_vectors")
 
@@ -63,7 +67,7 @@ def test_it_is_in_the_catalog() -> None:
     assert catalog.find("attacks", "membership").load() is Membership
 
 
-@pytest.mark.parametrize("signal", SIGNALS)
+@pytest.mark.parametrize("signal", OF_TEXTS)
 def test_every_signal_finds_what_was_memorized(scores: Scores, signal: str) -> None:
     found = scores.figure(f"auc {signal}")
     assert found.value > 0.9
@@ -87,7 +91,7 @@ def test_signals_with_the_wrong_sign_would_be_caught(
     for name, right in list(SIGNALS.items()):
         monkeypatch.setitem(SIGNALS, name, flipped(right))
     found = run_attack(Membership(shadows=SHADOWS), inputs(world), Randomness.reproducible(1))
-    for name in SIGNALS:
+    for name in OF_TEXTS:
         figure = f"auc {name}"
         assert found.figure(figure).value == pytest.approx(1 - scores.figure(figure).value)
         assert found.figure(figure).value < 0.1
@@ -101,7 +105,7 @@ def test_every_figure_is_a_number_with_an_interval_and_a_chance(scores: Scores) 
         assert np.isfinite([figure.value, figure.low, figure.high]).all()
         assert figure.low <= figure.value <= figure.high
         assert figure.metric in scores.chance
-    assert {f"auc {name}" for name in SIGNALS} == {one.metric for one in scores.control.figures}
+    assert {f"auc {name}" for name in OF_TEXTS} == {one.metric for one in scores.control.figures}
     assert scores.figure("advantage yeom").value > 0.3
     assert scores.figure("advantage reference-rule").value > 0.7
     assert scores.figure("accuracy loss").value > 0.9
@@ -130,7 +134,7 @@ def test_the_result_is_for_json_and_holds_no_text(scores: Scores, world: World) 
 
 def test_the_chart_draws_every_signal(scores: Scores) -> None:
     picture = Membership().chart(scores).content("svg").decode()
-    for signal in SIGNALS:
+    for signal in OF_TEXTS:
         assert f">{signal} (AUC " in picture
 
 
@@ -279,6 +283,53 @@ def test_a_classifier_is_attacked_by_the_loss_of_its_labels(tmp_path: Path) -> N
     assert found.figure("auc loss").value > 0.7
     assert not any("zlib" in one.metric for one in found.figures)
     assert any("which a classifier does not give" in note for note in found.notes)
+    assert "with their labels and can ask the classifier" in found.knowledge
+    assert "For 'gap' and 'label-robustness' they see no more than the label" in found.knowledge
+    # The labels alone tell them apart as well, and the gap is the difference of two accuracies.
+    target, candidates = open_model(given.target), sides(given)
+    accuracies = [ask(target, side).mean() for side in candidates]
+    assert found.figure("auc gap").value == pytest.approx((1 + accuracies[0] - accuracies[1]) / 2)
+    assert found.figure("auc gap").value > 0.6
+    assert found.figure("auc label-robustness").value > 0.6
+    only = run_attack(Membership(signals=("gap",)), given, Randomness.reproducible(1))
+    assert "probability" not in only.knowledge
+    assert {one.metric for one in only.control.figures} == {"auc gap"}
+    assert only.figure("auc gap").value == found.figure("auc gap").value
+
+
+def sides(given: Inputs) -> list[list[Document]]:
+    assert given.members is not None
+    assert given.others is not None
+    return [given.documents(given.members), given.documents(given.others)]
+
+
+def test_a_language_model_gives_no_labels(world: World) -> None:
+    found = lacking(inputs(world), Membership(signals=("gap", "label-robustness")))
+    assert "gap" in found
+    assert "need a classifier" in found
+
+
+def test_what_the_level_of_a_run_allows_stands_beside_the_figures(world: World) -> None:
+    private = replace(
+        open_model(world.run), epsilon=1.0, delta=0.0, notion="approximate differential privacy"
+    )
+    data = Suspects(candidates=Candidates.of(documents(made_up(5, 1)), documents(made_up(5, 2))))
+    attack = Membership(signals=("loss",))
+    found = attack.score(private, data, Randomness.reproducible(1))
+    bounds = found.details["bounds"]
+    assert bounds["auc loss"] == pytest.approx(1 - math.exp(-1) / 2)
+    assert bounds["advantage loss"] == pytest.approx(math.tanh(0.5))
+    assert bounds["accuracy loss"] == pytest.approx((1 + math.tanh(0.5)) / 2)
+    # Yeom's attacker was told the mean loss of the members; no model says that.
+    assert not {"advantage yeom", "auc without the model"} & set(bounds)
+    assert any("if a fair coin decided" in note for note in found.notes)
+    assert "what the level allows" in attack.chart(found).content("svg").decode()
+    for other in (
+        replace(private, epsilon=math.inf),
+        replace(private, notion="selective differential privacy"),
+        replace(private, settings={"plan": {"unit": "author"}}),
+    ):
+        assert "bounds" not in attack.score(other, data, Randomness.reproducible(1)).details
 
 
 # --- what is lacking ----------------------------------------------------------------------------
