@@ -7,8 +7,9 @@ Why it matters
     numbers: a ball of radius C is 2C wide in L2 and 2C·√k in L1; a box [−c, c]^k is 2c·√k wide in
     L2 and 2c·k in L1; the L1 ball of radius C is 2C wide in both.
 
-    Rows are moved a hair inside the set, so that rounding does not leave it. A row that is not
-    finite counts as 0. Each row is moved by itself: no row has an influence on another.
+    Rows are moved a hair inside the set, so that rounding does not leave it; for that they are
+    taken as numbers of 53 bits first, whatever an encoder gives. A row that is not finite counts as
+    0. Each row is moved by itself: no row has an influence on another.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ def finite_rows(rows: Floats) -> Floats:
     >>> finite_rows(np.array([[1.0, 2.0], [np.nan, 0.0]])).tolist()
     [[1.0, 2.0], [0.0, 0.0]]
     """
-    found: Floats = np.where(np.isfinite(rows).all(axis=1, keepdims=True), rows, 0.0)
+    whole = np.asarray(rows, dtype=np.float64)
+    found: Floats = np.where(np.isfinite(whole).all(axis=1, keepdims=True), whole, 0.0)
     return found
 
 

@@ -23,9 +23,15 @@ from sfumato.representations.mechanism import (
     Carrier,
     VectorMechanism,
     build_representation,
+    grain_of,
+    round_to_grain,
 )
 from sfumato.vectors.space import Space
 
+PADDED_LEAK = (
+    "at a high epsilon, which places have no {part}, and so how many {part}s a document has: the "
+    "levels of all places in which two documents differ add up"
+)
 ENCODER_GAP = "the text that the encoder learned from, which must be public"
 MOST_PADDED = 100_000
 
@@ -38,7 +44,12 @@ class Embedder:
     own. ``encoder`` is the folder of a transformer, a file of word vectors, or "glove" for the
     embedded ones. With ``tokens`` each word (or token of the transformer) has a vector of its own,
     and the level is that of one of them; how many there are shows, unless ``pad_to`` gives every
-    document the same number. With a ``seed`` the noise can be undone: nothing is for release.
+    document the same number. A place without a word is then one value more of a word, so how many
+    words there are is protected place by place, at the sum of their levels. With a ``seed`` the
+    noise can be undone: nothing is for release.
+
+    What comes out is rounded to multiples of a public number far below the noise
+    (``mechanism.grain_of``), so that no last digit tells what the noise was added to.
 
     >>> embedder = Embedder(epsilon=20)
     >>> embedder.embed(["a red wine", "two dogs"]).shape, embedder.guarantee().epsilon
@@ -98,8 +109,11 @@ class Embedder:
     def guarantee(self) -> Guarantee:
         """What is proven about a document, or about a word of it, and what shows."""
         found = self.mechanism.guarantee(self.carrier).not_covering(ENCODER_GAP)
-        if self.tokens and self.pad_to is None:
-            found = found.leaking(f"how many {self.encoding.part}s a document has")
+        part = self.encoding.part
+        if self.tokens:
+            shown = f"how many {part}s a document has"
+            padded = PADDED_LEAK.format(part=part)
+            found = found.leaking(shown if self.pad_to is None else padded)
         return found if self.seed is None else found.reproducible()
 
     def embed(self, texts: Sequence[str], randomness: Randomness | None = None) -> Floats:
@@ -114,14 +128,21 @@ class Embedder:
             each = self.embed_each(texts, randomness)
             return np.stack(each) if each else np.empty(rows)
         draws = self.randomness if randomness is None else randomness
-        return self.mechanism.release(self.encoding.whole(texts), draws)
+        return self._release(self.encoding.whole(texts), draws)
 
     def embed_each(
         self, texts: Sequence[str], randomness: Randomness | None = None
     ) -> list[Floats]:
         """The vectors of the words of each text."""
         draws = self.randomness if randomness is None else randomness
-        return [self.mechanism.release(self._parts(one), draws) for one in texts]
+        return [self._release(self._parts(one), draws) for one in texts]
+
+    def _release(self, rows: Floats, draws: Randomness) -> Floats:
+        return round_to_grain(self.mechanism.release(rows, draws), self._grain)
+
+    @cached_property
+    def _grain(self) -> float:
+        return grain_of(self.mechanism)
 
     def _parts(self, text: str) -> Floats:
         found = self.encoding.parts(text, self.pad_to)
@@ -140,6 +161,7 @@ class Embedder:
             "delta": own.pop("delta", 0.0),
             "representation_settings": own,
             "noise": self.mechanism.facts(),
+            "grain": self._grain,
             "numbers": self.mechanism.outputs,
             "encoder": self.encoding.name,
             "encoder_digest": self.encoding.digest,

@@ -3,19 +3,22 @@
 ``OUT.npy`` is one array of float32: a row for each document, or for each document as many rows as
 it was padded to. ``OUT.parquet`` has a row for each document, with its vector (or its vectors) and
 the fields that were kept. Numbers are rounded to float32 after the noise, which is post-processing.
+
+How long texts are must not show. A part ends where so many characters were read, so a table that is
+put together of parts is grouped anew: all groups but the last have the same number of rows.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from sfumato.core.arrays import Floats
+from sfumato.core.arrays import Floats, Singles
 from sfumato.core.checks import extra
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.files import reading
@@ -24,6 +27,9 @@ from sfumato.core.json import read_object
 NPY, PARQUET = ".npy", ".parquet"
 VECTOR, VECTORS = "vector", "vectors"
 KEPT = ("id", "author", "label")
+# Rows of every group of a table; a public number.
+GROUP = 4096
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,23 +75,29 @@ def spell_part(shape: Shape, vectors: Sequence[Floats], kept: Mapping[str, list[
     if shape.kind == NPY:
         empty = np.empty((0, *shape.rows))
         stacked = np.stack(vectors) if len(vectors) else empty
-        return stacked.astype("<f4").tobytes()
+        return _singles(stacked).tobytes()
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     row = pa.list_(pa.float32(), shape.numbers)
     if shape.tokens:
-        values = [list(one.astype(np.float32)) for one in vectors]
+        values = [list(_singles(one)) for one in vectors]
         columns = {VECTORS: pa.array(values, type=pa.list_(row))}
     else:
         flat = np.concatenate(vectors) if len(vectors) else np.empty(0)
-        flat = flat.astype(np.float32)
-        columns = {VECTOR: pa.FixedSizeListArray.from_arrays(pa.array(flat), shape.numbers)}
+        columns = {
+            VECTOR: pa.FixedSizeListArray.from_arrays(pa.array(_singles(flat)), shape.numbers)
+        }
     for name in shape.keep:
         columns[name] = pa.array(kept[name], type=pa.string())
     written = io.BytesIO()
     pq.write_table(pa.table(columns), written)
     return written.getvalue()
+
+
+def _singles(numbers: Floats) -> Singles:
+    """As float32; what that cannot hold is the largest number that it can."""
+    return np.clip(numbers, -_LARGEST, _LARGEST).astype("<f4")
 
 
 def put_together(shape: Shape, parts: Iterable[Path], documents: int, output: BinaryIO) -> None:
@@ -99,14 +111,30 @@ def put_together(shape: Shape, parts: Iterable[Path], documents: int, output: Bi
     import pyarrow.parquet as pq
 
     writer = None
-    for part in parts:
-        table = pq.read_table(part)
+    for table in _grouped(map(pq.read_table, parts), GROUP):
         if writer is None:
             writer = pq.ParquetWriter(output, table.schema)
-        writer.write_table(table)
+        writer.write_table(table, row_group_size=GROUP)
     if writer is None:
         raise BadInput("the input holds no document, so there is no vector to write")
     writer.close()
+
+
+def _grouped(tables: Iterable[Any], rows: int) -> Iterator[Any]:
+    """The same rows, ``rows`` at a time, each time in one piece."""
+    import pyarrow as pa
+
+    waiting: list[Any] = []
+    count = 0
+    for table in tables:
+        waiting.append(table)
+        count += len(table)
+        while count >= rows:
+            whole = pa.concat_tables(waiting).combine_chunks()
+            yield whole.slice(0, rows)
+            waiting, count = [whole.slice(rows)], count - rows
+    if count:
+        yield pa.concat_tables(waiting).combine_chunks()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,14 +10,17 @@ a public constant: nothing is taken from the rows. Rows have no influence on eac
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from sfumato.accounting.guessing import Level
 from sfumato.catalog import find
 from sfumato.core.arrays import Floats
-from sfumato.core.checks import at_least, between, one_of, positive
+from sfumato.core.checks import at_least, between, one_of
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import configure, settings_of
@@ -29,6 +32,10 @@ KIND = "representations"
 DOCUMENT, WORD = "document", "word"
 NORMALIZE, CLIP, NONE = "normalize", "clip", "none"
 MOST_NUMBERS = 100_000
+# Lengths with which noise of any level is a number of float32.
+_SHORTEST, _LONGEST = 1e-9, 1e9
+# Steps of a released number for each of the noise on it.
+_GRAINS, _SMALLEST = 2**16, 2.0**-900
 
 
 @dataclass(frozen=True)
@@ -125,10 +132,36 @@ def build_representation(
     return made
 
 
+def grain_of(mechanism: VectorMechanism) -> float:
+    """The step of what is released: a power of two far below the noise on a number, and public.
+
+    Noise in floating point reaches some numbers and not others, and which ones depends on what it
+    is added to: of a sum with all of its digits somebody may tell the vector behind it (Mironov
+    2012, "On significance of the least significant bits for differential privacy"). A step holds
+    very many of those numbers. What has no length of noise has whole outcomes.
+    """
+    length = mechanism.facts().get("mean_noise_length")
+    if length is None:
+        return 1.0
+    each = float(length) / math.sqrt(mechanism.outputs) / _GRAINS
+    return 2.0 ** math.floor(math.log2(max(each, _SMALLEST)))
+
+
+def round_to_grain(numbers: Floats, grain: float) -> Floats:
+    """Each number at the nearest multiple of ``grain``: post-processing.
+
+    >>> round_to_grain(np.array([0.3, -1.1]), 0.25).tolist()
+    [0.25, -1.0]
+    """
+    # Zero has no sign: that would be half a step more.
+    found: Floats = np.rint(numbers / grain) * grain + 0.0
+    return found
+
+
 def check_numbers(size: int, epsilon: object, clip_norm: object) -> tuple[float, float]:
     """A size, a level and a length that can be computed with."""
     at_least("size", size, 1, MOST_NUMBERS)
-    return check_level(epsilon), positive("clip_norm", clip_norm)
+    return check_level(epsilon), between("clip_norm", clip_norm, _SHORTEST, _LONGEST)
 
 
 def check_delta(delta: object) -> float:

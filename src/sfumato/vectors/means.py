@@ -34,9 +34,10 @@ def mean_vectors(texts: Sequence[str], space: Space) -> Floats:
     found = np.zeros((len(texts), space.dimension))
     for place, text in enumerate(texts):
         points = space.points(Words.of(text))
-        known = points[points != space.unknown]
+        # Each word once, with its count: a text may be far longer than the vocabulary.
+        known, counts = np.unique(points[points != space.unknown], return_counts=True)
         if len(known):
-            weights = _weights(_shares(known, space))
+            weights = counts * _weights(_shares(known, space))
             found[place] = weights @ space.at(known) / weights.sum()
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -169,6 +170,7 @@ def tune(
     from sfumato.files.dialect import Dialect
     from sfumato.files.layout import Layout
     from sfumato.files.source import Source
+    from sfumato.training.plan import PrivacyCaution
     from sfumato.training.search.plan import SearchPlan
     from sfumato.training.search.scoring import PublicScore, held_out_units, owners_of
     from sfumato.training.search.search import Search, run_search
@@ -258,6 +260,9 @@ def tune(
     )
     if estimate:
         return SearchResult(drafted.plan)
+    # Said once, here: of a line for each trial they could be counted.
+    for sentence in drafted.plan.candidates[0].plan.cautions():
+        warnings.warn(sentence, PrivacyCaution, stacklevel=2)
     for line in drafted.plan.lines():
         announce(line)
     ready = replace(drafted, settings=_identity(drafted, parts, valid))
@@ -318,12 +323,13 @@ class _Parts:
     def check(self, space: SearchSpace) -> None:
         """Refuse values that no trial can be made with, before any trial is drawn."""
         from sfumato.core.randomness import Randomness
-        from sfumato.training.search.space import of_model
 
         for drawn in space.extremes():
-            asked = self.request(drawn, 1.0, None)
-            if of_model(drawn):
-                asked.load(Randomness.secure())
+            # What shapes the model is tried with all else that does.
+            if not any(drawn.keys() <= one.keys() for one in space.shapes()):
+                self.request(drawn, 1.0, None)
+        for drawn in filter(None, space.shapes()):
+            self.request(drawn, 1.0, None).load(Randomness.secure())
 
 
 def _identity(search: Search, parts: _Parts, valid: str | Path | None) -> dict[str, Any]:

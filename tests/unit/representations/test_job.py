@@ -12,6 +12,7 @@ import pytest
 
 import sfumato
 from sfumato.accounting.budget import Budget, Limit
+from sfumato.core.arrays import Floats, Points
 from sfumato.core.errors import (
     BadInput,
     BudgetExceeded,
@@ -20,11 +21,14 @@ from sfumato.core.errors import (
     OutputExists,
     StorageFailed,
 )
+from sfumato.core.randomness import Randomness
 from sfumato.files import chunks
-from sfumato.representations import read_stored
+from sfumato.representations import files, read_stored
 from sfumato.representations.embedder import Embedder
 from sfumato.representations.job import EmbeddingJob
-from sfumato.vectors.load import public_words
+from sfumato.vectors.load import default_space, public_words
+from sfumato.vectors.means import mean_vectors
+from sfumato.vectors.space import Space
 from unit.models.folders import bert, with_word_pieces
 
 COUNT = 12
@@ -111,7 +115,9 @@ def test_words_have_vectors_of_their_own_and_their_number_shows_or_not(corpus: P
     assert "adds up across its words" in ragged.guarantee.sentence()
     padded = embed(corpus, "words.npy", tokens=True, pad_to=4)
     assert np.load(padded.path).shape == (COUNT, 4, 50)
-    assert padded.guarantee.leaks == ()
+    # Documents of other lengths differ in many places, and their levels add up.
+    (leak,) = padded.guarantee.leaks
+    assert "at a high epsilon, which places have no word" in leak
     with pytest.raises(InvalidArgument, match="give `pad_to=N`"):
         embed(corpus, "ragged.npy", tokens=True)
     with pytest.raises(InvalidArgument, match="is for vectors of words"):
@@ -125,6 +131,97 @@ def test_a_place_without_a_word_is_drawn_for_like_any_other() -> None:
     assert lengths == [[1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
     noisy = Embedder(epsilon=5, tokens=True, pad_to=3).embed(["wine"])
     assert (np.linalg.norm(noisy, axis=2) > 1).all()
+
+
+def groups(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
+    """How many rows the groups of a table have, for texts of two lengths."""
+    from pyarrow.parquet import ParquetFile
+
+    monkeypatch.setattr(chunks, "CHARACTERS", 200)
+    monkeypatch.setattr(files, "GROUP", 5)
+    found = []
+    for name, words in (("short", 1), ("long", 90)):
+        texts = ["wine " * words, *["a note"] * (COUNT - 1)]
+        path = folder / f"{name}.txt"
+        path.write_text("\n".join(texts) + "\n")
+        made = embed(path, f"{name}.parquet")
+        stored = ParquetFile(made.path).metadata
+        found.append([stored.row_group(one).num_rows for one in range(stored.num_row_groups)])
+        assert read_stored(made.path).vectors.shape == (COUNT, 50)
+    return found
+
+
+def test_a_table_does_not_show_how_long_texts_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert groups(tmp_path, monkeypatch) == [[5, 5, 2]] * 2
+
+
+def test_twin_groups_that_are_parts_show_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_grouped", lambda tables, _: tables)
+    short, long = groups(tmp_path, monkeypatch)
+    assert short != long
+
+
+def test_groups_are_full_wherever_parts_end() -> None:
+    import pyarrow as pa
+
+    lengths = (3, 0, 11, 1, 5, 2)
+    numbers = iter(range(sum(lengths)))
+    columns = [pa.array([next(numbers) for _ in range(one)], pa.int64()) for one in lengths]
+    tables = [pa.table({"n": one}) for one in columns]
+    found = list(files._grouped(tables, 5))
+    assert [len(one) for one in found] == [5, 5, 5, 5, 2]
+    assert [one["n"].num_chunks for one in found] == [1] * 5
+    assert [n for one in found for n in one["n"].to_pylist()] == list(range(22))
+
+
+def test_numbers_that_a_file_cannot_hold_stay_numbers() -> None:
+    shape = files.Shape(".npy", 2)
+    found = np.frombuffer(files.spell_part(shape, [np.array([1e300, -1e300])], {}), "<f4")
+    assert np.isfinite(found).all()
+    assert found[0] == -found[1] > 1e38
+
+
+@pytest.mark.parametrize("noise", ["laplace", "per-dimension", "projected", "binary"])
+def test_no_last_digit_is_released(noise: str) -> None:
+    embedder = Embedder(epsilon=5, noise=noise)
+    grain = embedder.public_settings()["grain"]
+    found = embedder.embed(["red wine", "two dogs", ""])
+    assert np.array_equal(np.rint(found / grain) * grain, found)
+    facts = embedder.mechanism.facts()
+    if noise != "binary":
+        each = facts["mean_noise_length"] / np.sqrt(embedder.mechanism.outputs)
+        assert each / 2**17 < grain <= each / 2**16
+        # The twin: what the mechanism itself gives has digits below it.
+        rows = embedder.encoding.whole(["red wine"])
+        raw = embedder.mechanism.release(rows, Randomness.reproducible(1)) / grain
+        assert not np.array_equal(np.rint(raw), raw)
+
+
+def test_noise_next_to_nothing_is_rounded_to_numbers() -> None:
+    found = Embedder(epsilon=1e300, settings={"clip_norm": 1e-9}).embed(["red wine", ""])
+    assert np.linalg.norm(found, axis=1) == pytest.approx([1e-9, 0.0])
+
+
+def test_a_text_of_many_words_needs_room_for_its_different_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    space = default_space()
+    asked: list[int] = []
+    at = Space.at
+
+    def counted(self: Space, points: Points) -> Floats:
+        asked.append(len(points))
+        return at(self, points)
+
+    monkeypatch.setattr(Space, "at", counted)
+    once, often, twice = mean_vectors(["red wine", "red wine " * 500, "red red wine"], space)
+    assert np.allclose(once, often, rtol=1e-12)
+    assert not np.allclose(once, twice, rtol=1e-3)
+    assert asked == [2, 2, 2]
 
 
 def test_a_transformer_reads_texts_one_by_one_and_tokens_alone(

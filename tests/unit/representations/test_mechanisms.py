@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,6 +67,18 @@ def test_the_sensitivity_is_reached_and_never_exceeded(name: str) -> None:
     assert np.isfinite(prepared).all()
     assert mechanism.sensitivity * (1 - 1e-6) <= widest(mechanism, prepared)
     assert widest(mechanism, prepared) <= mechanism.sensitivity
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_rows_of_few_bits_are_no_farther_apart(name: str) -> None:
+    """An encoder may give float16 or float32, in which a row is rounded by more than a hair."""
+    mechanism = EVERY[name]
+    rows = np.random.default_rng(5).standard_normal((400, SIZE))
+    for kind in ("f2", "f4"):
+        few: Any = rows.astype(kind)
+        prepared = mechanism.prepare(np.vstack([few, -few]))
+        assert prepared.dtype == np.float64
+        assert mechanism.apart(prepared[:400], prepared[400:]).max() <= mechanism.sensitivity
 
 
 def test_twin_without_a_bound_vectors_are_farther_apart() -> None:
@@ -205,6 +218,7 @@ def test_by_distance_a_level_needs_no_bound() -> None:
     [
         ("laplace", {"bound": "none"}, "any distance apart"),
         ("laplace", {"clip_norm": 0}, "clip_norm"),
+        ("laplace", {"clip_norm": 1e300}, "clip_norm"),
         ("laplace", {"epsilon": -1.0}, "epsilon"),
         ("laplace", {"bound": "box"}, "normalize"),
         ("gaussian", {}, "without a delta"),

@@ -11,7 +11,9 @@ Why it holds
     its own. A trial that fails because of its data (a gradient that is no number) is the worst
     outcome, not an end of the search; so is one that was killed after its steps were charged and
     before any of them was saved. Nothing of the trials is shown while they run: a loss or a score
-    that is seen can make somebody stop the search.
+    that is seen can make somebody stop the search, and a line that every trial writes counts them.
+    What the first trial has to do is said only where all trials have to do the same: beside the
+    settings of the best trial it would tell that there was another one.
 
 Care
     How long the search takes shows how many trials there were, to whoever watches the process. The
@@ -28,7 +30,8 @@ import os
 import shutil
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,9 +48,9 @@ from sfumato.core.errors import (
 )
 from sfumato.core.files import sync_folder
 from sfumato.core.json import write_number
+from sfumato.core.progress import QUIET
 from sfumato.core.randomness import Randomness
 from sfumato.text.document import Document
-from sfumato.training.checkpoints import StepsLost
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import ANNOUNCED_TO, Announce
 from sfumato.training.request import Request, train_model
@@ -209,14 +212,12 @@ def _scored(
     begun = trial.ledger.exists() and not trial.checkpoint.exists()
     failed = Scored(-math.inf)
     try:
-        with warnings.catch_warnings():
-            # They would tell when a search was resumed, and how far a trial had come.
-            warnings.simplefilter("ignore", StepsLost)
+        with _unheard():
             made = train_model(
                 request, documents, trial, resume=True, announce=_announce(search, drawn)
             )
-        search.plan.check(made.plan, drawn)
-        return score.of(made.model, search.randomness(SCORES, state.done))
+            search.plan.check(made.plan, drawn)
+            return score.of(made.model, search.randomness(SCORES, state.done))
     except (CoupledRows, UndefinedGradient):
         return failed
     except CannotResume:
@@ -226,12 +227,41 @@ def _scored(
         raise
 
 
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Within this block no line is written: one for each trial would tell how many there are.
+
+    A warning would also tell when a search was resumed, and how far a trial had come.
+    """
+    token = QUIET.set(True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        QUIET.reset(token)
+
+
+class _Untold:
+    """In the place of what a trial trains on, where that depends on its settings."""
+
+    def lines(self) -> tuple[str, ...]:
+        """Nothing."""
+        return ()
+
+    def public_bits(self) -> tuple[()]:
+        """Nothing."""
+        return ()
+
+
 def _announce(search: Search, drawn: Mapping[str, Any]) -> Announce:
     told = ANNOUNCED_TO.get()
 
     def announce(plan: Any, material: Any) -> Any:
         search.plan.check(plan, drawn)
-        return None if told is None else told(plan, material)
+        if told is None:
+            return None
+        return told(plan, material if search.space.alike else _Untold())
 
     return announce
 
@@ -285,8 +315,8 @@ def _same_time(path: Path) -> None:
 
 def _already(search: Search, run: RunFolder, folder: SearchFolder) -> Run:
     """A search that has ended, if it is this one."""
-    written = run.settings().get("search")
-    if written != json.loads(json.dumps(search.public())):
+    settings = run.settings()
+    if any(settings.get(key) != value for key, value in _asked(search, run).items()):
         raise CannotResume(
             f"{run.path} holds a run of another search, or of none; choose another folder"
         )
@@ -294,6 +324,20 @@ def _already(search: Search, run: RunFolder, folder: SearchFolder) -> Run:
     folder.remove()  # left by a kill at the very end
     found = Run.open(run.path)
     return Run(found.files, found.guarantee, already_finished=True)
+
+
+def _asked(search: Search, run: RunFolder) -> dict[str, Any]:
+    """What the run of such a search says of itself: the search, the corpus and the model."""
+    request = search.request(chosen_settings(Run.open(run.path)), 1.0, None)
+    asked = {
+        "search": search.public(),
+        "corpus": request.corpus,
+        "model": request.model,
+        "classes": request.classes,
+        "model_settings": {key: str(value) for key, value in request.settings.items()},
+    }
+    found: dict[str, Any] = json.loads(json.dumps(asked))
+    return found
 
 
 def _whole(randomness: Randomness) -> int:

@@ -27,7 +27,10 @@ from sfumato.training.settings import GENERAL
 NUMBERS = ("learning_rate", "clip_norm")
 DECIDING = {"batch_size": int, "epochs": float, "clipping": str}
 OTHERS = {"optimizer": str, "schedule": str, "lora_rank": int, "trainable": str}
-# Each combination of deciding settings needs noise of its own, which takes a while to solve.
+# With these alone, all trials have the same to do.
+_ALIKE = (*NUMBERS, "optimizer", "schedule")
+# Each combination of deciding settings needs noise of its own, which takes a while to solve; each
+# shape of the model is tried beforehand.
 MOST_COMBINATIONS = 64
 # Numbers from an interval are rounded to so many digits.
 _DIGITS = 4
@@ -92,11 +95,17 @@ class SearchSpace:
                 "such as `search={'learning_rate': '1e-4..1e-2:log'}`"
             )
         made = cls(tuple((name, _read(name, given[name])) for name in sorted(given)))
-        count = len(made.combinations())
+        count = made._count(*DECIDING)
         if count > MOST_COMBINATIONS:
             raise InvalidArgument(
                 f"`search=...` has {count:,} combinations of {', '.join(DECIDING)}, which need "
                 f"noise of their own each; at most {MOST_COMBINATIONS} are possible"
+            )
+        count = made._count(*made._of_shape())
+        if count > MOST_COMBINATIONS:
+            raise InvalidArgument(
+                f"`search=...` has {count:,} combinations of {', '.join(made._of_shape())}, each a "
+                f"model that is tried before the search; at most {MOST_COMBINATIONS} are possible"
             )
         return made
 
@@ -112,16 +121,40 @@ class SearchSpace:
             for place, (name, one) in enumerate(self.settings)
         }
 
+    @property
+    def alike(self) -> bool:
+        """Whether all trials take the same steps on the same rows, whatever they draw."""
+        return all(name in _ALIKE for name in self.names)
+
     def combinations(self) -> list[dict[str, Any]]:
         """Every combination of the settings that decide the noise."""
-        deciding = [
-            (name, one.values)
+        return self._combined(*DECIDING)
+
+    def shapes(self) -> list[dict[str, Any]]:
+        """Every combination of the settings that decide what the model looks like.
+
+        Values that can be had one by one need not go together, and a trial that cannot be made
+        would end a search that is paid for, and tell what it had drawn.
+        """
+        return self._combined(*self._of_shape())
+
+    def _of_shape(self) -> tuple[str, ...]:
+        return tuple(name for name in self.names if name not in (*_ALIKE, *DECIDING))
+
+    def _combined(self, *wanted: str) -> list[dict[str, Any]]:
+        lists = self._lists(*wanted)
+        every = product(*lists.values())
+        return [dict(zip(lists, values, strict=True)) for values in every]
+
+    def _count(self, *wanted: str) -> int:
+        return math.prod(len(values) for values in self._lists(*wanted).values())
+
+    def _lists(self, *wanted: str) -> dict[str, tuple[Any, ...]]:
+        return {
+            name: one.values
             for name, one in self.settings
-            if name in DECIDING and isinstance(one, ValueList)
-        ]
-        names = [name for name, _ in deciding]
-        every = product(*(values for _, values in deciding))
-        return [dict(zip(names, values, strict=True)) for values in every]
+            if name in wanted and isinstance(one, ValueList)
+        }
 
     def extremes(self) -> list[dict[str, Any]]:
         """Every value of every list, and both ends of every interval, each by itself."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +13,11 @@ from sfumato.accounting.trials import TrialCount
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.training.plan import Plan
+from sfumato.training.request import Request
 from sfumato.training.search.plan import SCOPE, Candidate, SearchPlan
 from sfumato.training.search.space import Interval, SearchSpace, ValueList, deciding, of_model
 from sfumato.training.settings import Privacy
+from sfumato.verbs.tune import tune
 
 
 def draft(size: int = 8, units: int = 100) -> Plan:
@@ -86,6 +89,39 @@ def test_a_space_is_read_from_lists_and_intervals() -> None:
 def test_what_cannot_be_searched_is_refused(given: dict[str, object]) -> None:
     with pytest.raises(InvalidArgument, match="search="):
         SearchSpace.of(given)
+
+
+def test_models_are_tried_in_every_combination() -> None:
+    space = SearchSpace.of({"width": "16,24", "heads": "2,3", "batch_size": "4,8"})
+    assert space.shapes() == [
+        {"heads": heads, "width": width} for heads in ("2", "3") for width in ("16", "24")
+    ]
+    with pytest.raises(InvalidArgument, match="tried before the search"):
+        SearchSpace.of({"width": list(range(10)), "heads": list(range(10))})
+
+
+def test_values_that_do_not_go_together_are_refused_before_anything_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus, public = tmp_path / "notes.txt", tmp_path / "public.txt"
+    corpus.write_text("one note\nanother one\na third\n")
+    public.write_text("some text\n")
+
+    def load(self: Request, _: Randomness) -> None:
+        if dict(self.settings) == {"hidden": "8", "embedding": "4"}:
+            raise InvalidArgument("no such model")
+
+    monkeypatch.setattr(Request, "load", load)
+    for given, said in (
+        ({"hidden": "4,8", "embedding": "4,8"}, "no such model"),
+        ({"lora_rank": "2,4", "trainable": "lora,all"}, "give one of them"),
+    ):
+        with pytest.raises(InvalidArgument, match=said):
+            tune(
+                corpus, tmp_path / "run", epsilon=8, search=given, valid=public, batch_size=2,
+                model="lstm", accountant="rdp",
+            )  # fmt: skip
+    assert {one.name for one in tmp_path.iterdir()} == {"notes.txt", "public.txt"}
 
 
 # --- the noise ----------------------------------------------------------------------------------

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -22,6 +24,7 @@ from sfumato.core.errors import (
     InvalidArgument,
     OutputExists,
 )
+from sfumato.core.progress import QUIET
 from sfumato.core.randomness import Randomness
 from sfumato.models.load import LoadedModel
 from sfumato.text.document import Document
@@ -155,6 +158,81 @@ def test_twin_a_state_that_is_kept_is_seen(tmp_path: Path, monkeypatch: pytest.M
     assert traces(tmp_path, search) == ["run.search", "times"]
 
 
+def with_delta(given: float) -> Search:
+    """A search at a delta of one in all units, of which every plan warns."""
+
+    def asked(drawn: Mapping[str, Any], noise: float, seed: int | None) -> Request:
+        made = request(drawn, noise, seed)
+        return replace(made, privacy=replace(made.privacy, delta=given))
+
+    plan = SearchPlan(
+        epsilon=8.0,
+        delta=given,
+        trials=FEW,
+        candidates=tuple(
+            Candidate(one, asked(one, 1.0, None).privacy.draft(20)) for one in SPACE.combinations()
+        ),
+        accountant="rdp",
+    )
+    return replace(make_search(), plan=plan.solved(held_out=False), request=asked)
+
+
+def heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], list[bool]]:
+    """What is warned of while trials run, and whether silence was asked for when one was scored."""
+    quiet: list[bool] = []
+    original = PublicScore.of
+
+    def scored(self: PublicScore, *given: Any) -> Scored:
+        quiet.append(QUIET.get())
+        return original(self, *given)
+
+    monkeypatch.setattr(PublicScore, "of", scored)
+    search = with_delta(1 / 20)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        run_search(search, tmp_path / "run")
+    assert len(quiet) == 3
+    return [str(one.message) for one in found], quiet
+
+
+def test_no_line_is_written_for_each_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    warned, quiet = heard(tmp_path, monkeypatch)
+    assert warned == []
+    assert all(quiet)
+    assert not QUIET.get()
+
+
+def test_twin_trials_that_are_heard_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "_unheard", nullcontext)
+    warned, quiet = heard(tmp_path, monkeypatch)
+    assert len([one for one in warned if "delta = 1/n" in one]) == 3
+    assert not any(quiet)
+
+
+def announced(search: Search) -> list[tuple[str, ...]]:
+    """What is said of a trial to whoever watches."""
+    told: list[tuple[str, ...]] = []
+    plan = search.plan.candidates[0].plan
+
+    class Rows:
+        def lines(self) -> tuple[str, ...]:
+            return (f"{plan.steps} steps",)
+
+    with announcing(lambda _, material: told.append(material.lines())):
+        tell = searching._announce(search, {"batch_size": 4, "learning_rate": 0.1})
+    tell(plan, Rows())
+    return told
+
+
+def test_what_a_trial_has_to_do_is_told_only_if_all_do_the_same() -> None:
+    search = make_search()
+    assert announced(search) == [()]  # the number of steps tells the batch size
+    alike = replace(search, space=SearchSpace.of({"learning_rate": "1e-3..1e-1:log"}))
+    assert announced(alike) == [("5 steps",)]
+
+
 def test_a_finished_search_is_not_made_again(whole: tuple[Search, Run]) -> None:
     search, run = whole
     again = run_search(search, run.folder, resume=True)
@@ -165,6 +243,12 @@ def test_a_finished_search_is_not_made_again(whole: tuple[Search, Run]) -> None:
     other = replace(search, plan=replace(search.plan, epsilon=9.0))
     with pytest.raises(CannotResume, match="another search"):
         run_search(other, run.folder, resume=True)
+
+    def elsewhere(drawn: Mapping[str, Any], noise: float, seed: int | None) -> Request:
+        return replace(request(drawn, noise, seed), corpus={"input": 4})
+
+    with pytest.raises(CannotResume, match="another search"):
+        run_search(replace(search, request=elsewhere), run.folder, resume=True)
 
 
 # --- killed and resumed -------------------------------------------------------------------------
