@@ -7,8 +7,8 @@ Guarantee
 Why it holds
     A database asks ``begin_charging`` when nothing is left to wait for but its own disk: SQLite
     with the lock of the file in hand, PostgreSQL before a statement that waits for others no longer
-    than ``left``. Whoever has told the caller that nothing is charged lets ``begin_charging`` raise,
-    which undoes the transaction; whoever was not asked yet may tell so.
+    than ``left``. Whoever has told the caller that nothing is charged lets it raise, which undoes
+    the transaction; whoever was not asked yet may tell so.
 
 Care
     A commit that has begun is carried to its end: a disk or a network that stands still then is
