@@ -16,6 +16,7 @@
     │   ├── UndecodableText                  bytes that are not in the stated encoding
     │   └── UnknownWords                     words outside the vocabulary when that is refused
     ├── StorageFailed (OSError)              reading or writing did not work
+    │   ├── BudgetBusy                       others keep a budget for too long
     │   ├── MissingModel                     a model neither on this machine nor on the hub
     │   ├── OutputExists                     the output file exists already
     │   ├── InputChanged                     the input was changed while it was read
@@ -111,6 +112,10 @@ class UnknownWords(BadInput):
 
 class StorageFailed(SfumatoError, OSError):
     """Reading or writing did not work."""
+
+
+class BudgetBusy(StorageFailed):
+    """Others charged a budget for longer than somebody waits; nothing of this was charged."""
 
 
 class MissingModel(StorageFailed):

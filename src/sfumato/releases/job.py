@@ -18,40 +18,30 @@ from sfumato.accounting.budget.payment import Hold, content_digest
 from sfumato.core.checks import MOST_WORKERS, at_least
 from sfumato.core.errors import (
     BadInput,
-    CannotResume,
     InputChanged,
     SfumatoError,
     StorageFailed,
 )
 from sfumato.core.files import write_whole
-from sfumato.core.json import read_json, read_object
+from sfumato.core.json import read_json
 from sfumato.core.progress import progress
 from sfumato.files.chunks import Chunk
 from sfumato.files.output import is_stdout, is_stream, open_stream, open_to_write
 from sfumato.files.source import LineNumber, Source
-from sfumato.releases.authors import WITHHELD, Till, till_for
+from sfumato.releases.authors import Till, till_for
 from sfumato.releases.drawn import Drawn, Part, draw_chunk, finish_chunk
 from sfumato.releases.input import Input
 from sfumato.releases.parts import Parts
 from sfumato.releases.payment import Payment
 from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.refusals import refuse_job, refuse_private_support
+from sfumato.releases.resuming import finished_before, refuse_other_chunk, refuse_resuming
 from sfumato.releases.sidefile import spell_side_file
-from sfumato.releases.summary import job_settings, public_code, shares_of, summarize
+from sfumato.releases.summary import job_settings, shares_of, summarize
 from sfumato.releases.tally import Tally
+from sfumato.releases.trial import try_out
 from sfumato.releases.vault import SealedParts, Vault, refuse_irreversible
 from sfumato.releases.workers import Shared, in_order
-from sfumato.text.document import Document
-from sfumato.text.words import Words
-
-_NO_LINE = 1 << 62
-# Something of most types, in the languages that there are names for.
-_PUBLIC = (
-    "Write to Ann Smith, 12 Main Street, Boston, ann@example.org, +1 617-555-0154, on 3 May 2021",
-    "Guten Tag, hier ist Jürgen Müller aus Berlin, IBAN DE89 3704 0044 0532 0130 00, mit 5 %",
-    "Hola, soy María García, de Madrid; mi tarjeta es 4111 1111 1111 1111 y tengo 40 años",
-    "Bonjour, je m'appelle Chloé Dupont, de Paris, http://192.0.2.1/a, commande AB-123456",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,11 +101,11 @@ def run_job(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     try:
         refuse_job(job)
         if job.resume:
-            _refuse_resuming(privatizer)
+            refuse_resuming(privatizer)
         job = replace(job, source=job.source.settled())
         refuse_private_support(job.source, privatizer.selective)
         if job.resume and job.target.exists() and not Parts.beside(job.target).folder.exists():
-            return _already_finished(job, privatizer)
+            return finished_before(job, privatizer)
         if job.live:
             return _follow(job, privatizer)
         return _stream(job, privatizer) if job.streams else _in_parts(job, privatizer)
@@ -129,7 +119,10 @@ def run_job(job: Job, privatizer: Privatizer) -> dict[str, Any]:
 
 def _hold(job: Job, privatizer: Privatizer, run: str | None = None) -> Hold | None:
     """Whoever pays for a run pays before anything is drawn."""
-    if job.payment is None or job.payment.author_field is not None:
+    if job.payment is None:
+        return None
+    try_out(Shared.of(privatizer))  # what fails at the first text must not be paid for
+    if job.payment.author_field is not None:
         return None
     work: dict[str, Any] = {"settings": job_settings(job, privatizer)}
     if run is not None and job.source.path is not None:
@@ -176,7 +169,7 @@ def _follow(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     Each line has a stream of noise of its own, as every chunk has.
     """
     tally, input_, shared = Tally(), Input.of(job.source), Shared.of(privatizer)
-    _warm_up(shared)
+    try_out(shared)
     held = _hold(job, privatizer)
     with (
         _till(job, privatizer) as till,
@@ -195,15 +188,6 @@ def _follow(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     summary = summarize(job, privatizer, tally, input_, till)
     _write_side(job, summary)
     return summary | shares_of(tally)
-
-
-def _warm_up(shared: Shared) -> None:
-    """Load what is loaded at the first use, so that the first line need not wait for it.
-
-    The texts are constants, and their stream is the one of no line.
-    """
-    public = [Document(text) for text in _PUBLIC]
-    shared.selective.privatize(public, shared.privatizer.randomness.stream(_NO_LINE))
 
 
 def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
@@ -241,49 +225,6 @@ def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
     return summary | shares_of(tally)
 
 
-def _refuse_resuming(privatizer: Privatizer) -> None:
-    if privatizer.unidentified is not None:
-        raise CannotResume(
-            f"{privatizer.unidentified} does not say what it is, so nobody can tell whether it is "
-            "the one that the run began with; give it a method identity() (a mechanism can also be "
-            "a frozen dataclass), or start again with `overwrite=True`"
-        )
-    if not privatizer.resumable:
-        raise CannotResume(
-            "the key of a run is forgotten when it ends, so the rest would have other "
-            "surrogates; with `settings={'key_file': FILE}` runs can be resumed, "
-            "`overwrite=True` starts again"
-        )
-
-
-def _already_finished(job: Job, privatizer: Privatizer) -> dict[str, Any]:
-    """Resuming a finished job does nothing, unless it would now be another job."""
-    if job.vault is not None and not job.vault.path.exists():
-        raise CannotResume(
-            f"{job.target} is finished, and there is no vault {job.vault.path}; "
-            "`overwrite=True` starts again"
-        )
-    try:
-        summary = read_object(job.side, "a side file") if job.side else {}
-    except SfumatoError:
-        summary = {}
-    code = public_code(privatizer)
-    if code is None:
-        raise CannotResume(
-            f"{job.target} is finished, and whether with the same pattern, word list, vectors, "
-            "key or seed cannot be told; `overwrite=True` starts again"
-        )
-    if (summary.get("settings"), summary.get("identity")) != (job_settings(job, privatizer), code):
-        raise CannotResume(
-            f"{job.target} is finished, but with other settings; `overwrite=True` starts again"
-        )
-    if not Input.of(job.source).is_marked(summary.get("input")):
-        raise CannotResume(
-            f"{job.target} is finished, but from another input; `overwrite=True` starts again"
-        )
-    return summary | {"already_finished": True}
-
-
 def _finish_parts(
     work: _Work, parts: Parts, input_: Input, sealed: SealedParts | None
 ) -> tuple[Tally, int]:
@@ -302,7 +243,7 @@ def _finish_parts(
                     under_way[index] = chunk
                 yield index, chunk
             else:
-                _refuse_other_chunk(chunk, finished)
+                refuse_other_chunk(chunk, finished)
                 if till is not None:  # it may have been killed just before
                     till.settle(index, chunk)
                 if sealed is not None:
@@ -321,17 +262,6 @@ def _finish_parts(
                 till.settle(part.index, under_way.pop(part.index))
             tally.add(part.tally)
     return tally, count
-
-
-def _refuse_other_chunk(chunk: Chunk, finished: Tally) -> None:
-    """A chunk of as many documents and words as its part came of is taken for the same."""
-    withheld = finished.by_payment[WITHHELD]
-    words = sum(len(Words.of(one.text)) for one in chunk.documents()) if finished.words else 0
-    found = finished.documents + withheld, words if withheld else finished.words
-    if (len(chunk.texts_per_record()), words) != found:
-        raise CannotResume(
-            "cannot resume: input changed since the run began; `overwrite=True` starts again"
-        )
 
 
 def _privatize(

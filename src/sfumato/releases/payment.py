@@ -109,4 +109,6 @@ def _spelled(one: object) -> str:
         return f"{type(one).__name__} {one!r}"
     if isinstance(one, tuple):
         return f"({', '.join(map(_spelled, one))})"
+    if isinstance(one, frozenset):  # such as words that are sensitive: no order is part of it
+        return f"{{{', '.join(sorted(map(_spelled, one)))}}}"
     return told_apart(one)  # type: ignore[arg-type]  # what is no policy does not say what it is

@@ -20,30 +20,33 @@ def open_account(cashier: Cashier, asked: NewAccount, turn: Turn) -> dict[str, A
     most = math.inf if asked.limit is None else asked.limit
     limit = Limit.of(asked.measure, most, delta=asked.delta, order=asked.order)
     budget = cashier.need()
-    turn.begin_charging()
-    try:
-        return meter(budget.open(asked.spelled, limit))
-    except InvalidArgument:
-        found = budget.show(asked.spelled)
-        if found.limit != limit or found.closed is not None:
-            raise
-        return meter(found)
+    with turn.at_budget():
+        try:
+            return meter(budget.open(asked.spelled, limit))
+        except InvalidArgument:
+            found = budget.show(asked.spelled)
+            if found.limit != limit or found.closed is not None:
+                raise
+            return meter(found)
 
 
 def close_account(cashier: Cashier, asked: AccountName, turn: Turn) -> dict[str, Any]:
     """Close an account for good."""
     budget = cashier.need()
-    turn.begin_charging()
-    return meter(budget.end(asked.spelled))
+    with turn.at_budget():
+        return meter(budget.end(asked.spelled))
 
 
-def show_account(cashier: Cashier, asked: Statement) -> dict[str, Any]:
+def show_account(cashier: Cashier, asked: Statement, turn: Turn) -> dict[str, Any]:
     """An account as it stands."""
-    found = cashier.need().show(asked.spelled)
+    with turn.at_budget():
+        found = cashier.need().show(asked.spelled)
     return meter(found) | {"sentence": found.sentence(asked.delta)}
 
 
-def statement_of(cashier: Cashier, asked: Statement) -> str:
+def statement_of(cashier: Cashier, asked: Statement, turn: Turn) -> str:
     """The page about an account, without its name."""
     budget, name = cashier.need(), asked.spelled
-    return statement(budget.code(name), budget.show(name), budget.history(name), asked.delta)
+    with turn.at_budget():
+        account, history = budget.show(name), budget.history(name)
+    return statement(budget.code(name), account, history, asked.delta)

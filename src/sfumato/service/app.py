@@ -21,6 +21,10 @@ DESCRIPTION = (
     "Finds what is sensitive in text, protects it, says what is guaranteed, and charges a budget. "
     "Send a token as 'Authorization: Bearer TOKEN'."
 )
+# FastAPI would hand bodies and what errors say to whatever collects traces and logs in a process.
+_NO_TELEMETRY: Any = dict.fromkeys(
+    ("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False
+)
 _PATHS = frozenset((*OPEN, *RIGHTS))
 
 
@@ -34,6 +38,7 @@ def make_app(settings: ServiceSettings, tokens: Tokens) -> FastAPI:
         docs_url=None,  # FastAPI's own pages load scripts from elsewhere
         redoc_url=None,
         redirect_slashes=False,
+        telemetry=_NO_TELEMETRY,
         middleware=[
             Middleware(_Counting),
             Middleware(Guard, settings=settings, tokens=tokens),

@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import re
 import time
 import traceback
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -78,9 +77,9 @@ RIGHTS: dict[str, Right | None] = {
     "/v1/token": None,  # any valid token may ask what it allows
 }
 _ONCE = (b"authorization", b"content-length", b"content-type", b"host", b"idempotency-key")
-_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:]+)(?::[0-9]+)?")
 _READ_TO_THE_END = (403, 413, 415)
 PATIENCE, PATIENT_WITH = 2.0, 4  # seconds, and bodies of the largest size
+ARRIVED = "sfumato.arrived"  # where the moment at which a request came stands in its scope
 CALLER = "sfumato.caller"  # where the token of a request stands in its scope
 _LOG = logging.getLogger("sfumato.service")
 _FRAMES = 8
@@ -92,6 +91,7 @@ class Guard:
 
     def __init__(self, app: App, settings: ServiceSettings, tokens: Tokens) -> None:
         self._app, self._settings, self._tokens = app, settings, tokens
+        self._names = settings.names
         self._rates = Rates(settings.limits.per_minute)
         self._strangers = Rates(STRANGERS_PER_MINUTE)
 
@@ -104,6 +104,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         protected = _with_headers(send)
+        scope[ARRIVED] = time.monotonic()
         try:
             headers = _headers(scope)
             self._admit(scope, headers)
@@ -149,8 +150,7 @@ class Guard:
                 )(scope, receive, send)
 
     def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
-        name = _host_name(headers.get(b"host", b""))
-        if name not in self._settings.names:
+        if not self._names.include(headers.get(b"host", b"")):
             raise Problem(421, "UnknownHost", "this service is called by another name")
         path = scope["path"]
         if path in OPEN or path.startswith(OPEN_BELOW):
@@ -262,16 +262,6 @@ def _headers(scope: Scope) -> dict[bytes, bytes]:
             raise Problem(400, "DoubledHeader", "a header that decides something was sent twice")
         found[lowered] = value
     return found
-
-
-def _host_name(header: bytes) -> str:
-    """The name without a port; nothing if it is not written like one.
-
-    >>> _host_name(b"LOCALHOST:8470"), _host_name(b"[::1]:80"), _host_name(b"[::1].org")
-    ('localhost', '[::1]', '')
-    """
-    found = _HOST.fullmatch(header.decode("latin-1").lower())
-    return found[1] if found else ""
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -141,7 +141,7 @@ def anonymize(
     if _draws(asked):
         cashier.check(None if paid is None else paid.account, stated)
     if paid is not None:
-        before = recall(cashier.need(), paid)
+        before = recall(cashier.need(), paid, turn)
         if before is not None:
             return before
     made = selective.privatize([Document(asked.text)], Randomness.secure())[0]

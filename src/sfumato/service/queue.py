@@ -3,12 +3,14 @@
 Guarantee
     A request that is given up, because its caller left or its time is over, releases and charges
     nothing, unless it had begun to charge: then it is carried to its end, and its answer can be had
-    again under the same key.
+    again under the same key. While it waits for others at the budget it has not begun, so it is
+    answered in its time, and never charged after that.
 
 Why it holds
-    Work that charges asks for ``Turn.begin_charging`` first. A turn is given up or begins to
-    charge, never both: one lock decides which came first. A place in the queue is given back when
-    its work has really ended, so no more than ``at_once`` of them ever compute.
+    Work that charges asks for ``Turn.begin_charging`` first; a budget does so when it has the lock
+    (``accounting.budget.patience``). A turn is given up or begins to charge, never both: one lock
+    decides which came first. A place in the queue is given back when its work has really ended, so
+    no more than ``at_once`` of them ever compute.
 
 Care
     Work that computes cannot be stopped, so what was given up goes on for a while in its place.
@@ -20,11 +22,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
+from sfumato.accounting.budget.patience import WAITING, waiting_for_it
+from sfumato.core.errors import BudgetBusy
 from sfumato.service.problems import Problem
 from sfumato.service.settings import Limits
 
@@ -36,12 +41,28 @@ class GivenUp(Exception):
 
 
 class Turn:
-    """One request's turn to compute."""
+    """One request's turn to compute; somebody waits for it for some seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float = WAITING) -> None:
         self._lock = threading.Lock()
+        self._until = time.monotonic() + seconds
         self._given_up = False
         self._charging = False
+        self._at_budget = False
+
+    @contextmanager
+    def at_budget(self) -> Iterator[None]:
+        """Inside, the work reads or charges a budget, where others may be in its way."""
+        self._at_budget = True
+        try:
+            with waiting_for_it(self):
+                yield
+        finally:
+            self._at_budget = False
+
+    def left(self) -> float:
+        """For how many more seconds somebody waits."""
+        return 0.0 if self.is_given_up else max(0.0, self._until - time.monotonic())
 
     def begin_charging(self) -> None:
         """From here on the work is carried to its end; stops it here if nobody waits for it."""
@@ -55,6 +76,11 @@ class Turn:
         with self._lock:
             self._given_up = self._given_up or not self._charging
             return self._given_up
+
+    @property
+    def waits_at_budget(self) -> bool:
+        """Whether others at the budget are what it waits for."""
+        return self._at_budget
 
     @property
     def is_given_up(self) -> bool:
@@ -76,16 +102,23 @@ class WorkQueue:
         self.computing = 0
         self._running: dict[Future[Any], Turn] = {}
 
-    async def run(self, work: Work[ResultT], left: Callable[[], Awaitable[None]]) -> ResultT:
-        """Do some work in its turn; ``left`` returns when the caller has gone."""
-        turn, gone = Turn(), asyncio.ensure_future(left())
+    async def run(
+        self,
+        work: Work[ResultT],
+        left: Callable[[], Awaitable[None]],
+        since: float | None = None,
+    ) -> ResultT:
+        """Do some work in its turn; ``left`` returns when the caller has gone.
+
+        ``since`` is when the request came, by the clock of ``time.monotonic``.
+        """
+        until = (time.monotonic() if since is None else since) + self._limits.seconds
+        turn, gone = Turn(until - time.monotonic()), asyncio.ensure_future(left())
         future: asyncio.Future[ResultT] | None = None
-        clock = asyncio.get_running_loop().time()
         try:
-            await self._wait_for_place(gone)
+            await self._wait_for_place(gone, max(0.0, until - time.monotonic()))
             future = self._start(work, turn)
-            spent = asyncio.get_running_loop().time() - clock
-            return await self._result(future, turn, gone, max(0.0, self._limits.seconds - spent))
+            return await self._result(future, turn, gone, max(0.0, until - time.monotonic()))
         except asyncio.CancelledError:
             turn.give_up()
             if future is not None:
@@ -107,7 +140,7 @@ class WorkQueue:
         if waited:
             await asyncio.wait(waited)
 
-    async def _wait_for_place(self, gone: asyncio.Future[None]) -> None:
+    async def _wait_for_place(self, gone: asyncio.Future[None], seconds: float) -> None:
         # Counted here and not by the semaphore: many may come before it has let one of them in.
         if self.waiting + self.computing >= self._limits.at_once + self._limits.waiting:
             raise busy()
@@ -115,9 +148,7 @@ class WorkQueue:
         place = asyncio.ensure_future(self._free.acquire())
         first: set[asyncio.Future[Any]] = {place, gone}
         try:
-            await asyncio.wait(
-                first, timeout=self._limits.seconds, return_when=asyncio.FIRST_COMPLETED
-            )
+            await asyncio.wait(first, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self.waiting -= 1
             taken = place.done() and not place.cancelled()
@@ -166,6 +197,8 @@ class WorkQueue:
             future.add_done_callback(_forget)
             if gone.done():
                 raise given_up()
+            if turn.waits_at_budget:
+                raise budget_busy()
             raise Problem(504, "TookTooLong", "it took too long; nothing was released or charged")
         try:
             return await asyncio.shield(future)
@@ -185,6 +218,16 @@ def _carry_out(work: Work[ResultT], turn: Turn, future: Future[ResultT]) -> None
 def busy() -> Problem:
     """The line is full."""
     return Problem(503, "Busy", "too many requests wait already", {"Retry-After": "1"})
+
+
+def budget_busy() -> Problem:
+    """Others are at the budget, and this was not charged."""
+    return Problem(
+        503,
+        BudgetBusy.__name__,
+        "others are charging the budget for too long; nothing was released or charged",
+        {"Retry-After": "1"},
+    )
 
 
 def given_up() -> Problem:

@@ -95,7 +95,7 @@ def privatize(
     stated = privatizer.guarantee()
     cashier.check(None if paid is None else paid.account, stated)
     if paid is not None:
-        before = recall(cashier.need(), paid)
+        before = recall(cashier.need(), paid, turn)
         if before is not None:
             return before
     texts = [text] if isinstance(text, str) else text
@@ -125,16 +125,17 @@ def charged(
         turn.begin_charging()
         return content | {"budget": None}
     claim = claim_of(stated).replacing(replaced)
-    turn.begin_charging()
     outcome = json.dumps(content)
     budget = cashier.need()
-    made = budget.charge(paid.account.spelled, claim, paid.request(budget), outcome)
+    with turn.at_budget():
+        made = budget.charge(paid.account.spelled, claim, paid.request(budget), outcome)
     return _sent(made)
 
 
-def recall(budget: Budget, paid: Paid) -> dict[str, Any] | None:
+def recall(budget: Budget, paid: Paid, turn: Turn) -> dict[str, Any] | None:
     """What was sent under this key before; None if nothing was."""
-    before = budget.recall(paid.account.spelled, paid.request(budget))
+    with turn.at_budget():
+        before = budget.recall(paid.account.spelled, paid.request(budget))
     return None if before is None else _sent(before)
 
 

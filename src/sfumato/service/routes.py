@@ -172,7 +172,9 @@ async def show_account(request: Request, asked: Statement) -> Any:
     """What an account allows, what is used, and what holds at its limit."""
     service = serving(request)
     return JSONResponse(
-        await service.compute(request, lambda _: accounts.show_account(service.cashier, asked))
+        await service.compute(
+            request, lambda turn: accounts.show_account(service.cashier, asked, turn)
+        )
     )
 
 
@@ -180,7 +182,9 @@ async def show_account(request: Request, asked: Statement) -> Any:
 async def report(request: Request, asked: Statement) -> Any:
     """A page about an account for a data-protection officer, in Markdown."""
     service = serving(request)
-    page = await service.compute(request, lambda _: accounts.statement_of(service.cashier, asked))
+    page = await service.compute(
+        request, lambda turn: accounts.statement_of(service.cashier, asked, turn)
+    )
     if "text/markdown" in request.headers.get("accept", ""):
         return PlainTextResponse(page, media_type="text/markdown; charset=utf-8")
     return JSONResponse({"markdown": page})

@@ -15,6 +15,7 @@ from sfumato.accounting.budget.shared import Budget
 from sfumato.core.checks import extra
 from sfumato.core.errors import StorageFailed
 from sfumato.core.files import write_first
+from sfumato.service.hosts import is_everywhere
 from sfumato.service.settings import ServiceSettings
 from sfumato.service.tokens import Tokens
 
@@ -75,7 +76,8 @@ def bind(settings: ServiceSettings) -> socket.socket:
     made = socket.socket(family, socket.SOCK_STREAM)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((host, settings.port))
+        # With the zone of an address, if it has one.
+        made.bind(socket.getaddrinfo(host, settings.port, family, socket.SOCK_STREAM)[0][4])
         made.listen(1024)
     except OSError as error:
         made.close()
@@ -90,8 +92,8 @@ def address_of(settings: ServiceSettings, listening: socket.socket) -> str:
     """Where a browser on this machine finds it."""
     port = listening.getsockname()[1]
     host = settings.host
-    if host in ("0.0.0.0", "::", "[::]"):  # noqa: S104
-        host = "127.0.0.1"
+    if is_everywhere(host):
+        host = "[::1]" if ":" in host else "127.0.0.1"
     return f"http://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{port}/"
 
 

@@ -7,16 +7,14 @@ Care
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sfumato.core.checks import at_least, positive
 from sfumato.core.errors import InvalidArgument
+from sfumato.service.hosts import Host, Names, is_everywhere, is_loopback
 
 PORT = 8470
-# What a browser on this machine calls it.
-LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 MEGABYTE = 1 << 20
 
 
@@ -66,28 +64,17 @@ class ServiceSettings:
 
     def __post_init__(self) -> None:
         at_least("port", self.port, 0, 65535)
-        for name in self.hosts:
-            if not name or any(one in name for one in "/@ \t") or "://" in name:
-                raise InvalidArgument(
-                    "a host is a name or an address without a path, such as privacy.example.org"
-                )
+        for name in (self.host, *self.hosts):
+            Host.given(name)  # what is no name is said before anything listens
         if self.budget is None and self.budget_key is not None:
             raise InvalidArgument("`budget_key=...` is the key of a budget: name one, `budget=...`")
 
     @property
     def is_loopback(self) -> bool:
         """Whether only this machine can reach it."""
-        try:
-            return ipaddress.ip_address(self.host.strip("[]")).is_loopback
-        except ValueError:
-            return self.host == "localhost"
+        return is_loopback(self.host)
 
     @property
-    def names(self) -> frozenset[str]:
-        """What may stand in the header ``Host``, without a port.
-
-        A page elsewhere can let its own name lead to this machine (DNS rebinding); it cannot let
-        the browser send one of these.
-        """
-        own = (self.host,) if self.host not in ("0.0.0.0", "::", "[::]") else ()  # noqa: S104
-        return frozenset(one.lower() for one in (*LOOPBACK_NAMES, *own, *self.hosts))
+    def names(self) -> Names:
+        """What may stand in the header ``Host``."""
+        return Names.of((*(() if is_everywhere(self.host) else (self.host,)), *self.hosts))

@@ -12,6 +12,7 @@ from fastapi import Request
 
 from sfumato.accounting.budget.shared import Budget
 from sfumato.core.errors import SfumatoError
+from sfumato.service.guard import ARRIVED
 from sfumato.service.metrics import Metrics
 from sfumato.service.offers import choose_privatizer
 from sfumato.service.queue import Turn, WorkQueue
@@ -48,7 +49,7 @@ class Service:
 
     async def compute(self, request: Request, work: Callable[[Turn], ResultT]) -> ResultT:
         """Do some work in its turn, as long as the caller waits for it."""
-        return await self.queue.run(work, _left(request))
+        return await self.queue.run(work, _left(request), request.scope.get(ARRIVED))
 
     async def forget(self) -> None:
         """Drop stored outputs that are kept too long, again and again."""

@@ -126,9 +126,11 @@ class Space:
         [0, 1, 2]
         """
         point = self._exact.get(word)
-        if point is None:
-            point = self._folded.get(_fold(word), self.unknown)
-        return point
+        if point is not None:
+            return point
+        folded = _fold(word)
+        point = self._folded.get(folded)
+        return self._exact.get(folded, self.unknown) if point is None else point
 
     def points(self, words: Iterable[str]) -> NDArray[np.intp]:
         """The points of many words."""
@@ -163,9 +165,20 @@ class Space:
 
     @cached_property
     def _folded(self) -> dict[str, int]:
-        size = len(self.words)
-        folded = (_fold(word) for word in reversed(self.words))
-        return dict(zip(folded, range(size - 1, -1, -1), strict=True))
+        """The points of forms without case, as far as they are not words at those very points.
+
+        In most spaces every word is such a form of itself, and this is all but empty.
+        """
+        exact, found = self._exact, dict[str, int]()
+        others = [(point, word) for point, word in enumerate(self.words) if _fold(word) != word]
+        for point, word in others:
+            form = _fold(word)
+            # Of words with one form the most frequent is meant; a word of that form may be it.
+            own = exact.get(form, self.unknown) if _fold(form) == form else self.unknown
+            found[form] = min(point, own, found.get(form, self.unknown))
+        for _, word in others:  # spelled like this it is a word, but no word has this form
+            found.setdefault(word, self.unknown)
+        return found
 
 
 def _fold(word: str) -> str:

@@ -82,6 +82,35 @@ def test_a_canary_is_repeated_nowhere(tmp_path: Path, capfd: pytest.CaptureFixtu
     assert not canaries.holds((said.getvalue() + spoken.out + spoken.err).encode())
 
 
+@pytest.mark.parametrize("asked_for", [False, True])
+def test_bodies_are_handed_to_no_collector_of_traces(
+    free: Running, monkeypatch: pytest.MonkeyPatch, asked_for: bool
+) -> None:
+    """The twin has FastAPI's own telemetry as it is unless told otherwise."""
+    asgi = pytest.importorskip("fastapi.telemetry._asgi")
+    from fastapi.telemetry._api import get_telemetry_data
+    from opentelemetry import trace
+
+    class Provider:
+        def get_tracer(self, *_: object, **__: object) -> trace.Tracer:
+            return trace.NoOpTracer()
+
+    monkeypatch.setattr(asgi.trace, "get_tracer_provider", Provider)
+    app: Any = free.http.app
+    handed: list[object] = []
+
+    async def note(*_: object) -> list[object]:
+        handed.append(get_telemetry_data())
+        return [[]]
+
+    monkeypatch.setattr(app.state.service, "compute", note)
+    if asked_for:
+        wanted = app._telemetry | {"tracing": True}
+        monkeypatch.setattr(app, "_native_telemetry", asgi.NativeTelemetry(wanted))
+    assert free.ask("/v1/analyze", {"text": canaries.WORD}).status_code == 200
+    assert canaries.holds(repr(handed).encode()) == asked_for
+
+
 # --- twins ----------------------------------------------------------------------------------------
 
 

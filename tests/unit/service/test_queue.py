@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
@@ -77,7 +78,7 @@ def test_a_burst_fills_the_line_and_no_more(waiting: int) -> None:
 class AsksTheSemaphore(WorkQueue):
     """A twin: whether there is room is what the semaphore says, which has let nobody in yet."""
 
-    async def _wait_for_place(self, gone: asyncio.Future[None]) -> None:  # noqa: ARG002
+    async def _wait_for_place(self, gone: asyncio.Future[None], seconds: float) -> None:  # noqa: ARG002
         if self._free.locked() and self.waiting >= self._limits.waiting:
             raise Problem(503, "Busy", "")
         self.waiting += 1
@@ -197,6 +198,20 @@ def test_time_in_the_line_is_over_too() -> None:
         first.go.set()
 
     run(Limits(at_once=1, waiting=1, seconds=0.05), scene)
+
+
+def test_the_time_that_a_body_took_to_arrive_is_part_of_the_time() -> None:
+    async def scene(queue: WorkQueue) -> None:
+        first, second = Counter(), Counter()
+        asked = asyncio.ensure_future(queue.run(first, stay))
+        await begun(first)
+        with pytest.raises(Problem) as caught:  # the place is taken, and no time is left to wait
+            await queue.run(second, stay, time.monotonic() - FOR_EVER)
+        assert (caught.value.status, second.begun.is_set()) == (503, False)
+        first.go.set()
+        assert await asked == "paid"
+
+    run(Limits(at_once=1, waiting=1, seconds=FOR_EVER), scene)
 
 
 def test_a_stop_does_not_wait_for_what_was_given_up() -> None:

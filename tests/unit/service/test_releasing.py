@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 import threading
@@ -15,10 +16,12 @@ import pytest
 
 from running_service import TEXT, Running, new_budget, running
 from sfumato.accounting.budget import Budget
+from sfumato.accounting.budget.sqlite import SqliteStore
 from sfumato.service import releasing
-from sfumato.service.queue import GivenUp, Turn
+from sfumato.service.queue import GivenUp, Turn, WorkQueue
 from sfumato.service.settings import ServiceSettings
 
+FOR_EVER = 3600.0
 AUTHOR = {"kind": "author", "id": "u-17"}
 BODY = {"text": TEXT, "mechanism": "laplace", "epsilon": 5, "account": AUTHOR}
 
@@ -308,23 +311,56 @@ def test_work_that_was_given_up_charges_nothing(tmp_path: Path, small_vectors: N
         assert budget.show("author:a").charges == 0
 
 
-def test_a_database_that_is_away_is_said_and_nothing_is_sent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_vectors: None
-) -> None:
-    from sfumato.accounting.budget import sqlite
-
-    place, key = new_budget(tmp_path, **{"author_u-17": 100.0})
-    monkeypatch.setattr(sqlite, "WAITING", 0.01)
-    with running(ServiceSettings(budget=place, budget_key=key)) as service:
-        other = sqlite3.connect(place)
-        other.execute("BEGIN IMMEDIATE")  # somebody holds the file and does not let go
-        asked = service.ask("/v1/privatize", BODY)
-        assert (asked.status_code, asked.json()["type"]) == (503, "StorageFailed")
-        assert int(asked.headers["retry-after"]) > 0
-        assert place not in asked.text
+@contextmanager
+def _kept_by_others(place: str) -> Iterator[None]:
+    """Somebody holds the file and does not let go."""
+    other = sqlite3.connect(place)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
         other.rollback()
         other.close()
-        assert service.ask("/v1/privatize", BODY).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/privatize", "/v1/accounts", "/v1/accounts/close"])
+def test_who_waits_for_a_budget_is_answered_in_time_and_never_charged_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_vectors: None, path: str
+) -> None:
+    place, key = new_budget(tmp_path, **{"author_u-17": 100.0})
+    method = "PUT" if path == "/v1/accounts" else "POST"
+    body = BODY if path == "/v1/privatize" else {"kind": "author", "id": "u-17"}
+    body |= {"id": "new", "limit": 5.0} if method == "PUT" else {}
+    waits, result = threading.Event(), WorkQueue._result
+
+    def begun(self: Any, who: Any) -> Any:
+        waits.set()  # a transaction is wanted, and the file is not free
+        return begin(self, who)
+
+    async def over(self: Any, future: Any, turn: Turn, gone: Any, _: float) -> Any:
+        assert await asyncio.to_thread(waits.wait, FOR_EVER)
+        return await result(self, future, turn, gone, 0.0)  # the time of the request is over now
+
+    with running(ServiceSettings(budget=place, budget_key=key)) as service:
+        begin = SqliteStore._begun
+        with monkeypatch.context() as patched, _kept_by_others(place):
+            patched.setattr(SqliteStore, "_begun", begun)
+            patched.setattr(WorkQueue, "_result", over)
+            asked = service.ask(path, body, key="k", method=method)
+            assert (asked.status_code, asked.json()["type"]) == (503, "BudgetBusy")
+            assert int(asked.headers["retry-after"]) > 0
+            assert "nothing was released or charged" in asked.json()["detail"]
+            assert place not in asked.text
+            # Who only reads is not kept from it by one who waits.
+            shown = service.budget.show("author:u-17")  # type: ignore[union-attr]
+            assert (shown.charges, shown.closed) == (0, None)
+        queue = service.http.app.state.service.queue  # type: ignore[attr-defined]
+        while queue.computing:  # until what was given up has really ended
+            service.http.get("/health")
+        assert charges(service) == (0, 0.0)
+        again = service.ask(path, body, key="k", method=method)
+        assert again.status_code == (201 if method == "PUT" else 200)
+        assert again.json().get("repeated", False) is False
 
 
 def test_a_level_that_is_missing_is_said_everywhere(free: Running) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.errors import MalformedVectors
-from sfumato.vectors.space import Space
+from sfumato.vectors.space import Space, _fold
 
 
 def toy(*words: str) -> Space:
@@ -93,3 +93,23 @@ def test_what_is_no_space_is_refused(
 ) -> None:
     with pytest.raises(MalformedVectors, match=reason):
         Space("bad", words, vectors.astype(np.float32))
+
+
+@given(
+    words=st.lists(
+        st.text(alphabet="aAbBßẞſsIiİı'\u2019é\u0301eǰ", min_size=1, max_size=3),
+        min_size=2,
+        max_size=12,
+        unique=True,
+    ),
+    asked=st.lists(st.text(alphabet="aAbBßẞſsIiİı'\u2019é\u0301eǰ", max_size=3), max_size=20),
+)
+def test_a_word_is_found_as_spelled_or_by_the_most_frequent_of_its_form(
+    words: list[str], asked: list[str]
+) -> None:
+    space = Space("few", words, np.eye(len(words), dtype=np.float32))
+    exact = {word: point for point, word in reversed(list(enumerate(words)))}
+    folded = {_fold(word): point for point, word in reversed(list(enumerate(words)))}
+    for word in [*words, *asked, *map(_fold, words), *map(str.upper, words)]:
+        expected = exact.get(word, folded.get(_fold(word), space.unknown))
+        assert space.point_of(word) == expected

@@ -2,7 +2,8 @@
 
 The statement raises the sum where it stays within the limit, which takes the lock of the account's
 row and compares with what others have committed meanwhile, and notes the charge in the same breath.
-A commit is on the server's disk before it returns (``synchronous_commit``).
+A commit is on the server's disk before it returns (``synchronous_commit``). No statement that
+charges waits for the lock of a row longer than its caller (``lock_timeout``).
 """
 
 from __future__ import annotations
@@ -14,16 +15,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from sfumato.accounting.budget.patience import whoever_waits
 from sfumato.accounting.budget.schema import POSTGRES_LOCKS, Step, for_postgres
-from sfumato.accounting.budget.store import Entry, Row, Store
+from sfumato.accounting.budget.store import BUSY, Entry, Row, Store
 from sfumato.core.checks import extra
-from sfumato.core.errors import StorageFailed
+from sfumato.core.errors import BudgetBusy, StorageFailed
 
 if TYPE_CHECKING:
     import psycopg
 
 # Whoever makes the tables holds this lock, so that nobody else does at the same time.
 _LOCK = 0x5F0_3A70
+_TENTH = 100  # milliseconds
 _NAMED = re.compile(r"(?<!:):([a-z_]+)")
 
 _CHARGE = """
@@ -47,18 +50,18 @@ class PostgresStore(Store):
         self._url = url
         self._lock = threading.RLock()
         self._open: tuple[int, psycopg.Connection[Any]] | None = None
-        self._within = False
+        self._within, self._waits = False, 0
 
     @contextmanager
     def transaction(self) -> Iterator[PostgresStore]:
         """All statements inside count, or none."""
-        with self._lock, self._failing():
+        with self._failing(), self._charging() as connection:
             if self._within:
                 yield self
                 return
             self._within = True
             try:
-                with self._connection().transaction():
+                with connection.transaction():
                     yield self
             finally:
                 self._within = False
@@ -73,7 +76,8 @@ class PostgresStore(Store):
     def charge(self, entry: Entry) -> bool:
         """Pay and note it, in one statement."""
         try:
-            return bool(self.run(_CHARGE, entry.values()))
+            with self._failing(), self._charging():
+                return bool(self.run(_CHARGE, entry.values()))
         except _KnownKey:
             return False
 
@@ -101,11 +105,34 @@ class PostgresStore(Store):
                 self._open[1].close()
             self._open = None
 
+    @contextmanager
+    def _charging(self) -> Iterator[psycopg.Connection[Any]]:
+        """The connection, for statements that wait for others as long as their caller does."""
+        who = whoever_waits()
+        if not self._lock.acquire(timeout=who.left()):
+            raise BudgetBusy(BUSY)
+        try:
+            connection = self._connection()
+            if not self._within:
+                self._wait_at_most(connection, who.left())
+                who.begin_charging()
+            yield connection
+        finally:
+            self._lock.release()
+
+    def _wait_at_most(self, connection: psycopg.Connection[Any], seconds: float) -> None:
+        # Zero would be for ever; who has gone is told when he is asked. Tenths, so that the server
+        # need not be told anew each time.
+        wanted = max(_TENTH, int(10 * seconds) * _TENTH)
+        if wanted != self._waits:
+            connection.execute(f"SET lock_timeout = {wanted}")
+            self._waits = wanted
+
     def _connection(self) -> psycopg.Connection[Any]:
         if self._open is None or self._open[0] != os.getpid() or self._open[1].closed:
             made = self._driver.connect(self._url, autocommit=True)
             made.execute("SET synchronous_commit = on")
-            self._open = os.getpid(), made
+            self._open, self._waits = (os.getpid(), made), 0
         return self._open[1]
 
     @contextmanager
@@ -117,6 +144,8 @@ class PostgresStore(Store):
             if error.diag.table_name == "charge":
                 raise _KnownKey from None
             raise StorageFailed("the budget refused a change: it is there already") from None
+        except self._driver.errors.LockNotAvailable:
+            raise BudgetBusy(BUSY) from None
         except self._driver.Error as error:
             said = error.diag.message_primary or type(error).__name__
             raise StorageFailed(f"the budget's database cannot be used: {said}") from None

@@ -3,6 +3,9 @@
 ``BEGIN IMMEDIATE`` takes the file's only lock before anything is read, so that what was read is
 still true when it is written; a transaction that begins with reading would fail as busy, or, where
 each statement counts by itself, spend twice. Every commit is on the disk before it returns.
+
+Whoever waits for the file's lock asks for it again and again, with pauses like those of SQLite
+itself, and holds nothing meanwhile: other threads read, and he can go (``patience``).
 """
 
 from __future__ import annotations
@@ -10,16 +13,20 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain, repeat
 from pathlib import Path
 
+from sfumato.accounting.budget.patience import WAITING, Patience, whoever_waits
 from sfumato.accounting.budget.schema import KNOWN, SQLITE_LOCKS, Step, for_sqlite
-from sfumato.accounting.budget.store import Entry, Row, Store
-from sfumato.core.errors import StorageFailed
+from sfumato.accounting.budget.store import BUSY, Entry, Row, Store
+from sfumato.core.errors import BudgetBusy, StorageFailed
 from sfumato.core.files import OWNER_ONLY
 
-WAITING = 120.0  # seconds that a process waits for others to finish their charges
+_PAUSES = (0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.025, 0.05)  # seconds, and then the last
+_LAST_PAUSE = 0.1
 
 _PAY = """
 UPDATE account SET spent = spent + :amount, spent_delta = spent_delta + :delta,
@@ -46,18 +53,19 @@ class SqliteStore(Store):
     @contextmanager
     def transaction(self) -> Iterator[SqliteStore]:
         """All statements inside count, or none."""
-        with self._lock, _failing():
-            connection = self._connection()
-            if connection.in_transaction:
+        who = whoever_waits()
+        with _failing(), self._begun(who) as connection:
+            if connection is None:
                 yield self
                 return
-            connection.execute("BEGIN IMMEDIATE")
             try:
+                who.begin_charging()
                 yield self
+                connection.commit()
             except BaseException:
+                # Also if the commit failed: left open, it would swallow all later ones.
                 connection.rollback()
                 raise
-            connection.commit()
 
     def run(self, statement: str, values: Mapping[str, object] | None = None) -> list[Row]:
         """One statement; its rows."""
@@ -103,6 +111,29 @@ class SqliteStore(Store):
                 self._open[1].close()
             self._open = None
 
+    @contextmanager
+    def _begun(self, who: Patience) -> Iterator[sqlite3.Connection | None]:
+        """A transaction, for which this process and others are waited for as long as he waits.
+
+        None inside of one of this thread.
+        """
+        pauses = chain(_PAUSES, repeat(_LAST_PAUSE))
+        while True:
+            if self._lock.acquire(timeout=who.left()):
+                try:
+                    connection = self._connection()
+                    if connection.in_transaction:
+                        yield None
+                        return
+                    if _begins(connection):
+                        yield connection
+                        return
+                finally:
+                    self._lock.release()
+            if not who.left():
+                raise BudgetBusy(BUSY)
+            time.sleep(min(next(pauses), who.left()))
+
     def _connection(self) -> sqlite3.Connection:
         # A connection must not be used by two processes: a child opens the file anew.
         if self._open is None or self._open[0] != os.getpid():
@@ -118,6 +149,20 @@ class SqliteStore(Store):
             connection.execute("PRAGMA secure_delete = ON")  # what is forgotten is overwritten
             self._open = os.getpid(), connection
         return self._open[1]
+
+
+def _begins(connection: sqlite3.Connection) -> bool:
+    """Whether the file's lock was free; if so, a transaction has begun."""
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            raise
+        return False
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {1000 * WAITING:.0f}")
+    return True
 
 
 class _KnownKey(Exception):

@@ -27,6 +27,7 @@ from sfumato.accounting.budget.schema import VERSION, Step
 from sfumato.core.errors import CannotUnseal, StorageFailed
 
 Row = Sequence[Any]
+BUSY = "others are charging this budget for too long; nothing was charged, and later it may work"
 
 _ACCOUNTS = """
 SELECT kind, measure, alpha, most, most_delta, spent, spent_delta, speaks_of, opened, closed,
@@ -93,7 +94,11 @@ class Store(ABC):
     @abstractmethod
     @contextmanager
     def transaction(self) -> Iterator[Store]:
-        """All statements inside count, or none; other writers wait, or their changes are seen."""
+        """All statements inside count, or none; other writers wait, or their changes are seen.
+
+        It is waited for as long as whoever wants it waits, and begins only if he still does
+        (``patience``); then others may be in the way for too long (``BudgetBusy``).
+        """
         yield self
 
     @abstractmethod
@@ -239,10 +244,11 @@ class Store(ABC):
 
     def close_account(self, name: bytes, at: str) -> None:
         """Nothing more can be charged to it."""
-        self.run(
-            "UPDATE account SET closed = :at WHERE name = :name AND closed IS NULL",
-            {"name": name, "at": at},
-        )
+        with self.transaction():
+            self.run(
+                "UPDATE account SET closed = :at WHERE name = :name AND closed IS NULL",
+                {"name": name, "at": at},
+            )
 
     def charges(self, name: bytes) -> list[Charge]:
         """All charges of an account, the oldest first."""
@@ -258,10 +264,11 @@ class Store(ABC):
 
     def forget_outcomes(self, before: str) -> None:
         """Drop outcomes that are older; their charges stay."""
-        self.run(
-            "UPDATE charge SET outcome = NULL WHERE outcome IS NOT NULL AND at < :before",
-            {"before": before},
-        )
+        with self.transaction():
+            self.run(
+                "UPDATE charge SET outcome = NULL WHERE outcome IS NOT NULL AND at < :before",
+                {"before": before},
+            )
 
 
 def _account(row: Row) -> Account:

@@ -155,8 +155,9 @@ class _Parts:
     """The places inside an expression: from which one gets to which by which characters."""
 
     def __init__(self) -> None:
-        self.edges: list[list[tuple[int, int]]] = []
-        self._free: list[list[int]] = []
+        # Tuples, since most have one entry or none, and there are ten thousands of them.
+        self.edges: list[tuple[tuple[int, int], ...]] = []
+        self._free: list[tuple[int, ...]] = []
         self.last: set[int] = set()
 
     def add(self, node: Node) -> int:
@@ -179,19 +180,19 @@ class _Parts:
         return frozenset(place for place in found if self.edges[place] or place in self.last)
 
     def _new(self) -> int:
-        self.edges.append([])
-        self._free.append([])
+        self.edges.append(())
+        self._free.append(())
         return len(self.edges) - 1
 
     def _link(self, node: Node, first: int, last: int) -> None:
         if isinstance(node, One):
-            self.edges[first].append((node.characters, last))
+            self.edges[first] += ((node.characters, last),)
         elif isinstance(node, Sequence):
             for part in node.parts:
                 following = self._new()
                 self._link(part, first, following)
                 first = following
-            self._free[first].append(last)
+            self._free[first] += (last,)
         elif isinstance(node, Choice):
             for part in node.parts:
                 self._link(part, first, last)
@@ -205,16 +206,16 @@ class _Parts:
             first = following
         if node.most is None:
             again = self._new()
-            self._free[first].append(again)
+            self._free[first] += (again,)
             self._link(node.part, again, again)
             first = again
         else:
             for _ in range(node.most - node.least):
                 following = self._new()
                 self._link(node.part, first, following)
-                self._free[first].append(last)
+                self._free[first] += (last,)
                 first = following
-        self._free[first].append(last)
+        self._free[first] += (last,)
 
 
 @cache
