@@ -105,17 +105,17 @@ def train(
     ``trainable`` is ``all``, ``head``, ``last:K`` (layers, and the head), ``bias``, ``lora`` or
     ``adapter:SIZE``; all other weights stay as they are. ``pooling`` is what a classifier's new
     head reads of a text: ``first``, ``last`` or ``mean``; by default what the encoder's folder
-    says, else what is usual for the network. ``class_weights`` are numbers, one for each class, by which a record's
-    loss is multiplied before its gradient is clipped. ``group_weights`` are numbers by group, the
-    value of ``group_field``: a record counts by that of its group over the largest one, after
-    clipping, so that a small group may count more. With a ``class_separator`` such as "/" the
-    classes are paths in a public tree (``health/flu``): their loss is the mean over its levels, and
-    every level is measured. With ``tags`` a tagger is trained, which
-    finds spans of these types; examples of them are in the ``span_field`` of JSON lines, which is
-    "spans" unless it is called otherwise, or in CoNLL. With ``control_codes`` the ``classes`` are
-    not told apart but written for: a language model is trained on documents that begin with the
-    code of their label, and ``sfumato.write_corpus`` lets it write texts for each. Without a
-    ``header`` the columns of a table are called 1, 2, …
+    says, else what is usual for the network. ``class_weights`` are numbers, one for each class, by
+    which a record's loss is multiplied before its gradient is clipped. ``group_weights`` are
+    numbers by group, the value of ``group_field``: a record counts by that of its group over the
+    largest one, after clipping, so that a small group may count more. With a ``class_separator``
+    such as "/" the classes are paths in a public tree (``health/flu``): their loss is the mean over
+    its levels, and every level is measured. With ``tags`` a tagger is trained, which finds spans of
+    these types; examples of them are in the ``span_field`` of JSON lines, which is "spans" unless
+    it is called otherwise, or in CoNLL. With ``control_codes`` the ``classes`` are not told apart
+    but written for: a language model is trained on documents that begin with the code of their
+    label, and ``sfumato.write_corpus`` lets it write texts for each. Without a ``header`` the
+    columns of a table are called 1, 2, …
 
     With a ``budget`` (a file, or ``postgresql://…``) the whole run is charged to an ``account``
     of it, ``corpus:ID``, before any noise is drawn, and refused if too little is left. Its key is
