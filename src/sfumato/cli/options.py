@@ -211,7 +211,7 @@ SpanFieldOption = Annotated[
     str | None,
     typer.Option(
         "--span-field",
-        help="The field that holds labeled spans, a list of {start, end, label}: spans, by default.",
+        help="The field with labeled spans, a list of {start, end, label}: spans, by default.",
     ),
 ]
 GroupFieldOption = Annotated[
@@ -224,7 +224,7 @@ IdFieldOption = Annotated[str, typer.Option("--id-field", help="The field that n
 FormatOption = Annotated[
     str | None,
     typer.Option(
-        "--format", help="txt, jsonl, csv, tsv, parquet or xlsx, if the name does not tell."
+        "--format", help="txt, jsonl, csv, tsv, parquet, xlsx or conll, if the name does not tell."
     ),
 ]
 EncodingOption = Annotated[str, typer.Option("--encoding", help="How the file is encoded.")]

@@ -78,7 +78,7 @@ def estimate_cost(model: LoadedModel, plan: Any, material: Material) -> Cost | N
 
 def seconds_per_token(model: LoadedModel, plan: Plan) -> float | None:
     """The time of one token forward and backward; None if the network cannot be tried like this."""
-    if model.classes:
+    if model.classes or model.tags:
         return None
     network = model.network
     was_training = network.training
