@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 from sfumato.core.lazy import export
 
 if TYPE_CHECKING:
+    from sfumato.models.adapters import Adapters as Adapters
+    from sfumato.models.bag_of_words import BagOfWords as BagOfWords
+    from sfumato.models.bilstm import BiLstm as BiLstm
     from sfumato.models.bpe import default_tokenizer as default_tokenizer
     from sfumato.models.bpe import train_bpe as train_bpe
     from sfumato.models.bpe import train_on_public as train_on_public
+    from sfumato.models.cnn import Cnn as Cnn
     from sfumato.models.generate import TokenSampling as TokenSampling
     from sfumato.models.generate import continue_text as continue_text
     from sfumato.models.gpt_small import GptSmall as GptSmall
@@ -32,7 +36,11 @@ else:
     __getattr__, __dir__ = export(
         __name__,
         {
+            "sfumato.models.adapters": "Adapters",
+            "sfumato.models.bag_of_words": "BagOfWords",
+            "sfumato.models.bilstm": "BiLstm",
             "sfumato.models.bpe": "default_tokenizer train_bpe train_on_public",
+            "sfumato.models.cnn": "Cnn",
             "sfumato.models.generate": "TokenSampling continue_text",
             "sfumato.models.gpt_small": "GptSmall",
             "sfumato.models.learned": "Bpe TokenizerKind WordPiece",
@@ -47,8 +55,12 @@ else:
     )
 
 __all__ = [
+    "Adapters",
     "Architecture",
+    "BagOfWords",
+    "BiLstm",
     "Bpe",
+    "Cnn",
     "GptSmall",
     "LoadedModel",
     "Lora",

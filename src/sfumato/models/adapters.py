@@ -33,6 +33,7 @@ Reference
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,10 +41,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
+from sfumato.core.checks import at_least
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.pretrained import ADAPTER_KEY
 from sfumato.core.randomness import Randomness
 from sfumato.models.load import draw_weights_from
+from sfumato.models.trainable import ADAPTER, SIZE, Trainable
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -80,27 +83,44 @@ class Adapter(nn.Module):
         return corrected
 
 
-def attach_adapters(network: PreTrainedModel, size: int, randomness: Randomness) -> None:
-    """Put adapters of this size into a network; one that has them already keeps them."""
-    found = adapters_of(network)
-    if found:
-        sizes = {one.down.out_features for one in found.values()}
-        if sizes != {size}:
+@dataclass(frozen=True, kw_only=True)
+class Adapters:
+    """Adapters with ``size`` numbers in the middle."""
+
+    size: int = SIZE
+
+    def __post_init__(self) -> None:
+        at_least("size", self.size, 1)
+
+    def attach(
+        self, network: PreTrainedModel, randomness: Randomness, new: Sequence[str] = ()
+    ) -> None:
+        """Put them into a network; only they, and a classifier's head, can be trained then.
+
+        A network that has adapters of this size already keeps them. ``new`` are the names of
+        weights that were drawn, and are trained in full.
+        """
+        found = {one.down.out_features for one in adapters_of(network).values()}
+        if found - {self.size}:
             raise InvalidArgument(
-                f"this model has adapters of size {max(sizes)} already; go on with them, "
-                f"`trainable='adapter:{max(sizes)}'`"
+                f"this model has adapters of size {max(found)} already; go on with them, "
+                f"`trainable='adapter:{max(found)}'`"
             )
-        return
-    places = [name for name, module in network.named_modules() if _fits(name, module)]
-    if not places:
-        raise InvalidArgument(
-            f"no place for adapters is known in a model of type {network.config.model_type!r}; "
-            "take `trainable='lora'`, `trainable='bias'` or `trainable='all'`"
-        )
-    with draw_weights_from(randomness):
-        for name in places:
-            _insert(network, name, size)
-    setattr(network.config, ADAPTER_KEY, size)
+        if not found:
+            self._insert(network, randomness)
+        Trainable(ADAPTER, size=self.size).freeze(network, new)
+
+    def _insert(self, network: PreTrainedModel, randomness: Randomness) -> None:
+        places = [name for name, module in network.named_modules() if _fits(name, module)]
+        if not places:
+            raise InvalidArgument(
+                f"no place for adapters is known in a model of type {network.config.model_type!r}; "
+                "take `trainable='lora'`, `trainable='bias'` or `trainable='all'`"
+            )
+        with draw_weights_from(randomness):
+            for name in places:
+                _insert(network, name, self.size)
+        setattr(network.config, ADAPTER_KEY, self.size)
 
 
 def adapters_of(network: Any) -> dict[str, Adapter]:

@@ -72,7 +72,7 @@ class SmallClassifier(PreTrainedModel):
         super().__init__(config)
         self.embedding = nn.Embedding(config.vocab_size, config.embedding_size)
         self.dropout = nn.Dropout(config.dropout)
-        self.classifier = nn.Linear(width, config.num_labels)
+        self.classifier = nn.Linear(width, int(config.num_labels or 0))
 
     def read(self, embedded: Tensor, lengths: Tensor) -> Tensor:
         """What is read of each row: (rows, width) of (rows, places, embedding).

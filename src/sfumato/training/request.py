@@ -27,7 +27,7 @@ from sfumato.core.json import write_number
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.guarantees.wording import at_most
-from sfumato.models.adapters import attach_adapters
+from sfumato.models.adapters import Adapters
 from sfumato.models.kinds import KINDS
 from sfumato.models.load import LoadedModel, load_model, mark_separator, save_model
 from sfumato.models.lora import Lora
@@ -179,7 +179,9 @@ class Request:
             model = mark_separator(model, self.class_separator)
         rank = self.trained.rank(self.lora_rank)
         if self.trained.size:
-            attach_adapters(model.network, self.trained.size, randomness.stream(ADAPTER))
+            small = Adapters(size=self.trained.size)
+            small.attach(model.network, randomness.stream(ADAPTER), model.new)
+            return model
         if rank is None:
             return replace(model, fixed=self.trained.freeze(model.network, model.new))
         adapter = Lora(rank=rank)

@@ -15,7 +15,7 @@ from torch import Tensor
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.pretrained import ADAPTER_KEY
 from sfumato.core.randomness import Randomness
-from sfumato.models.adapters import FILE, adapters_of, attach_adapters
+from sfumato.models.adapters import FILE, Adapters, adapters_of
 from sfumato.models.kinds import kind_of
 from sfumato.models.load import LoadedModel, is_causal, load_model, save_model
 from sfumato.models.lora import Lora
@@ -58,8 +58,7 @@ def said(network: Any) -> Tensor:
 
 def adapted(model: LoadedModel, *, moved: bool = True) -> Any:
     """With adapters; those of a trained model are no longer zero."""
-    attach_adapters(model.network, SIZE, Randomness.reproducible(2))
-    Trainable.read(f"adapter:{SIZE}").freeze(model.network, model.new)
+    Adapters(size=SIZE).attach(model.network, Randomness.reproducible(2), model.new)
     chance = torch.Generator().manual_seed(4)
     if moved:
         for one in adapters_of(model.network).values():
@@ -155,15 +154,17 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 def test_what_cannot_be_had_says_what_to_do(tmp_path: Path) -> None:
     lstm = load_model("lstm", randomness=Randomness.reproducible(1), settings={"hidden": 4})
     with pytest.raises(InvalidArgument, match="no place for adapters"):
-        attach_adapters(lstm.network, SIZE, Randomness.reproducible(1))
+        Adapters(size=SIZE).attach(lstm.network, Randomness.reproducible(1))
     with pytest.raises(InvalidArgument, match="has no adapters"):
         Trainable.read("adapter").freeze(opened("gpt2", tmp_path / "base").network)
     model = opened("gpt2", tmp_path / "base")
-    attach_adapters(model.network, SIZE, Randomness.reproducible(1))
-    attach_adapters(model.network, SIZE, Randomness.reproducible(1))
+    Adapters(size=SIZE).attach(model.network, Randomness.reproducible(1))
+    Adapters(size=SIZE).attach(model.network, Randomness.reproducible(1))
     assert len(adapters_of(model.network)) == PLACES["gpt2"]
+    with pytest.raises(InvalidArgument, match="size=0"):
+        Adapters(size=0)
     with pytest.raises(InvalidArgument, match="of size 3 already"):
-        attach_adapters(model.network, SIZE + 1, Randomness.reproducible(1))
+        Adapters(size=SIZE + 1).attach(model.network, Randomness.reproducible(1))
 
 
 def test_factors_beside_adapters_are_merged_and_both_are_saved(tmp_path: Path) -> None:

@@ -35,7 +35,14 @@ SMALL: dict[str, tuple[str, dict[str, Any]]] = {
     "bilstm, max": ("bilstm", {"embedding": 6, "hidden": 5, "combine": "max"}),
 }
 # A text that is shorter than the widest filter, one word, no word at all, repeated words.
-TEXTS = ([9, 8, 7, 6, 5, 4, 3], [2, 9, 2], [7], [], [5, 5, 5, 5, 5, 5], [4, 3, 9, 8])
+TEXTS: tuple[list[int], ...] = (
+    [9, 8, 7, 6, 5, 4, 3],
+    [2, 9, 2],
+    [7],
+    [],
+    [5, 5, 5, 5, 5, 5],
+    [4, 3, 9, 8],
+)
 PADDING = 0
 
 
@@ -81,6 +88,7 @@ def by_hand(found: Any, text: list[int]) -> Tensor:
         read = embedded.sum(0) / (len(embedded) if found.config.combine == "mean" else 1)
     elif isinstance(found, CnnForSequenceClassification):
         answers = []
+        filters: Any
         for width, filters in found.convolutions.items():
             zeros = embedded.new_zeros(max(0, int(width) - len(embedded)), 6)
             words = torch.cat([embedded, zeros])

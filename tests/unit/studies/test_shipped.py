@@ -159,3 +159,22 @@ def test_the_study_of_vectors_attacks_every_noise_at_every_level(sentences: Path
     assert {cell.name for cell in attacks} == {
         one for one in entries("attacks") if one.startswith("vector-")
     }
+
+
+def test_small_classifiers_are_trained_with_and_without_noise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "data" / "sst2"
+    data.mkdir(parents=True)
+    for part in ("train", "test"):
+        (data / f"{part}.tsv").write_text("sentence\tlabel\na good film\t1\n")
+    monkeypatch.setenv("SFUMATO_RESOURCES", str(tmp_path))
+    found = {}
+    for path in sorted((SELECTIVE.parent / "shapes").glob("sst2-*.toml")):
+        spec = parse_spec(path.read_text("utf-8"), path.parent, path.stem, Doors((tmp_path,)))
+        runs = [one.settings for one in list_cells(spec).cells if one.kind == RUN]
+        assert [one["training"].get("epsilon") for one in runs] == [None, 8]
+        found[runs[0]["model"]["name"]] = path.stem
+    assert found == {
+        name: f"sst2-{name}" for name in ("bag-of-words", "bilstm", "cnn", "gpt-small")
+    }

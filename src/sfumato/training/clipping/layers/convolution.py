@@ -125,7 +125,7 @@ class _Convolve(torch.autograd.Function):
         ctx.layer.collect(saved[0] if saved else None, gradient)
         if not ctx.needs_input_grad[0]:
             return None, None, None
-        before = conv1d_input(
+        before: Tensor = conv1d_input(  # type: ignore[no-untyped-call]
             ctx.shape, found.weight, gradient, stride=found.stride, dilation=found.dilation
         )
         return before, None, None
