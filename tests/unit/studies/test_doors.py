@@ -59,6 +59,11 @@ NAMED = {
     "a policy that no method has": (CORPUS + METHOD + '[policies.mine]\nfind = "lexicon:PATH"\n'),
     "model": CORPUS + '[model]\nname = "PATH"\n',
     "tokenizer": CORPUS + '[model]\nname = "lstm"\ntokenizer = "PATH"\n',
+    "public text of a method": (
+        CORPUS
+        + '[model]\nname = "lstm"\n[[methods]]\nname = "m"\ntraining = "gep"\nepsilon = 8\n'
+        + 'public = "PATH"\n'
+    ),
     "masked model": (
         CORPUS + '[model]\nname = "lstm"\n[attacks.membership]\nmasked_model = "PATH"\n'
     ),
@@ -200,9 +205,9 @@ def test_a_lock_that_is_a_link_is_not_emptied(own: Path) -> None:
 TEXTS = {
     "attacker", "before", "by", "consistent", "country", "decimal", "entries", "form", "keep",
     "keywords", "label", "labels", "language", "law", "mechanism", "method", "noise", "observer",
-    "pattern", "pool_field", "prior", "prompt", "readout", "recall", "regions", "scale", "score",
-    "selectable", "sensitive", "shift", "signals", "state", "types", "unknown", "variant",
-    "vocabulary_field",
+    "pattern", "pool_field", "prior", "prompt", "public_field", "readout", "recall", "regions",
+    "rest", "scale", "score", "selectable", "sensitive", "shift", "signals", "source", "state",
+    "types", "unknown", "variant", "vocabulary_field",
 }  # fmt: skip
 
 

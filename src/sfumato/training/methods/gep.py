@@ -25,12 +25,12 @@ Reference
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.core.checks import at_least, positive
 from sfumato.core.errors import InvalidArgument
-from sfumato.core.settings import shown_settings
+from sfumato.core.settings import FileToRead, shown_settings
 from sfumato.training.methods.base import Prepared, Task
 from sfumato.training.methods.private import Private
 
@@ -57,7 +57,7 @@ class Gep(Private):
 
     name: ClassVar[str] = "gep"
 
-    public: str = ""
+    public: FileToRead = field(default="", repr=False)
     public_field: str = "text"
     dimensions: int = 16
     anchors: int = 32
@@ -115,5 +115,5 @@ class Gep(Private):
         return self.planned(task, between=steps, release=release)
 
     def as_dict(self, privacy: Privacy, course: Course) -> dict[str, object]:  # noqa: ARG002
-        """There is no public step; the settings decide the basis and the clipping."""
+        """There is no public step; where the public text is on the disk is not told."""
         return {"public": None, "method_settings": shown_settings(self)}

@@ -135,7 +135,7 @@ def test_without_clipping_both_parts_are_the_gradient() -> None:
 def noise_of_parts(multiplier: float) -> tuple[float, float]:
     """The standard deviations of an empty step's noise, in units of both norms."""
     release = EmbeddedRelease(5.0, 2.0)
-    release.basis = {"weight": torch.eye(8000)[:400].reshape(400, 80, 100)}
+    release.basis = {"weight": torch.eye(400, 8000).reshape(400, 80, 100)}
     sums = [torch.zeros(80, 100)]
     release.finish(sums, 1.0, StepNoise(multiplier, Randomness.reproducible(6)))
     within, outside = torch.split(sums[0].flatten(), [400, 7600])

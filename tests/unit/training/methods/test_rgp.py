@@ -31,7 +31,7 @@ from sfumato.training.methods.private import Private
 from sfumato.training.methods.rgp import Rgp
 from sfumato.training.request import Request, train_model
 from sfumato.training.run import Run
-from sfumato.training.settings import Course, Privacy
+from sfumato.training.settings import Course, Privacy, Training
 from unit.training.runs import (
     SETTINGS,
     Killed,
@@ -48,15 +48,15 @@ RANK = 2
 
 
 def request(method: Private | None = None, **changes: Any) -> Request:
-    """Eight tiny steps."""
-    privacy = Privacy(epsilon=8.0, delta=1e-2, epochs=4, batch_sizes=(3,), accountant="rdp")
+    """Four tiny steps."""
+    privacy = Privacy(epsilon=8.0, delta=1e-2, epochs=2, batch_sizes=(3,), accountant="rdp")
     asked: dict[str, Any] = {
         "model": "gpt-small",
         "settings": SETTINGS["gpt-small"],
         "tokenizer": tokenizer(),
         "privacy": privacy,
         "method": method or Rgp(rank=RANK),
-        "course": Course(checkpoint_every=3),
+        "course": Course(checkpoint_every=2),
         "seed": 1,
     }
     return Request(**(asked | changes))
@@ -84,16 +84,16 @@ def thin(tmp_path_factory: pytest.TempPathFactory) -> Run:
 # --- what is promised --------------------------------------------------------------------------
 
 
-def test_plan_and_guarantee_are_those_of_dp_sgd(thin: Run, tmp_path: Path) -> None:
-    whole = trained(tmp_path / "run", request(Private()))
-    assert thin.plan == whole.plan
-    assert thin.guarantee == whole.guarantee
+def test_plan_and_guarantee_are_those_of_dp_sgd(thin: Run) -> None:
+    plan = request(Private()).privacy.plan(len(some_documents()))
+    assert (thin.plan, thin.guarantee) == (plan, plan.guarantee().reproducible())
     settings = thin.files.settings()["method_settings"]
     assert settings == {"sigma": None, "rank": RANK, "source": "update", "rest": "train"}
     # The saved model is an ordinary one.
-    assert weights(thin.model).keys() == weights(whole.model).keys()
-    start = matrices(small_model("gpt-small"))
-    assert all(not torch.equal(one, start[name]) for name, one in matrices(thin.model).items())
+    start = small_model("gpt-small")
+    assert weights(thin.model).keys() == weights(start).keys()
+    moved = zip(matrices(start).values(), matrices(thin.model).values(), strict=True)
+    assert not any(torch.equal(*both) for both in moved)
 
 
 def test_without_noise_it_trains_in_the_same_way(tmp_path: Path) -> None:
@@ -102,16 +102,15 @@ def test_without_noise_it_trains_in_the_same_way(tmp_path: Path) -> None:
     assert math.isinf(run.guarantee.epsilon)
 
 
-@pytest.mark.parametrize("source", ["update", "weight"])
-def test_one_step_moves_a_matrix_in_few_directions_and_many_steps_in_more(source: str) -> None:
-    def rank_after(steps: int) -> int:
+def test_one_step_moves_a_matrix_in_few_directions_and_many_steps_in_more() -> None:
+    def rank_after(steps: int, source: str) -> int:
         model = small_model("gpt-small", settings={"width": 16})
         start = matrices(model)
         fitted(model, steps=steps, noise=1.0, rate=0.1, source=source)
         moved = matrices(model)["transformer.h.0.mlp.c_fc"] - start["transformer.h.0.mlp.c_fc"]
         return int(torch.linalg.matrix_rank(moved.double(), rtol=1e-4))
 
-    assert rank_after(1) <= 2 * RANK < rank_after(6)
+    assert rank_after(1, "weight") <= 2 * RANK < rank_after(4, "update")
 
 
 # --- what a record may add ---------------------------------------------------------------------
@@ -139,7 +138,7 @@ def fitted(
     model: LoadedModel,
     documents: Sequence[Document] | None = None,
     *,
-    steps: int = 3,
+    steps: int = 2,
     noise: float = 1e20,
     rate: float = 1e-21,
     source: str = "update",
@@ -212,7 +211,7 @@ def killed_after(step: int) -> Callable[..., Callable[[loop.Progress], None]]:
 
 def stopped_and_resumed(folder: Path) -> dict[str, Tensor]:
     with pytest.raises(Killed):
-        trained(folder, announce=killed_after(6))
+        trained(folder, announce=killed_after(3))
     return weights(trained(folder, resume=True).model)
 
 
@@ -259,3 +258,4 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
         with pytest.raises((InvalidArgument, ValueError), match=next(iter(wrong))):
             build_method("rgp", wrong)
     assert build_method("rgp", {"rank": "3", "sigma": "2"}) == Rgp(rank=3, sigma=2.0)
+    assert Training.of({"method": "rgp", "epsilon": 8.0, "rank": 3}).built_method() == Rgp(rank=3)
