@@ -210,7 +210,7 @@ def test_plain_steps_weigh_alike() -> None:
 
 def test_records_of_a_batch_count_alike_and_each_is_there_once() -> None:
     weighed = weigh_groups(records(), documents(), read_weights(WEIGHTS))
-    found = {}
+    found: dict[int, float] = {}
     for group in physical_batches(weighed, range(6), most_tokens=1000):
         for rows in group:
             found |= dict.fromkeys(rows.owner.tolist(), rows.share)
@@ -304,7 +304,7 @@ def test_a_light_group_has_a_lower_level() -> None:
 def test_what_would_break_the_guarantee_or_do_nothing_is_refused(
     given: dict[str, Any], problem: str, corpus: Path, tmp_path: Path
 ) -> None:
-    asked = {"epsilon": 8, "group_field": "group"} | given
+    asked: dict[str, Any] = {"epsilon": 8, "group_field": "group"} | given
     with pytest.raises(InvalidArgument, match=problem):
         train(corpus, tmp_path / "run", **asked, **CLASSES, **QUICK)
     assert not (tmp_path / "run").exists()
