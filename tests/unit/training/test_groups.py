@@ -337,7 +337,7 @@ def test_a_run_keeps_its_weights_and_resumes_with_no_others(corpus: Path, tmp_pa
         train(
             corpus, tmp_path / "run", group_weights={"large": 1, "small": 3}, resume=True, **asked
         )
-    unweighed = {key: asked[key] for key in asked if key != "group_field"}
+    unweighed: dict[str, Any] = {key: asked[key] for key in asked if key != "group_field"}
     plain = train(corpus, tmp_path / "plain", **unweighed)
     alike = train(corpus, tmp_path / "alike", group_weights={"large": 2, "small": 2}, **asked)
     assert torch.equal(weights_of(alike), weights_of(plain))
@@ -355,6 +355,10 @@ def test_the_command_weighs_the_groups_of_a_language_model(
         "--group-field", "group", "--group-weights", "large=1,small=4",
         *(part for key, value in QUICK["settings"].items() for part in ("--set", f"{key}={value}")),
     ]  # fmt: skip
+    public = tmp_path / "public.jsonl"
+    public.write_text('{"text": "they are there and here"}\n' * 4)
+    # Neither what is measured on nor public text for a tokenizer needs a group.
+    command += ["--valid", str(public), "--tokenizer-corpus", str(public)]
     assert main(command) == 0
     assert "Epsilon for records whose group is known: large" in capsys.readouterr().out
     assert Run.open(tmp_path / "run").files.settings()["course"]["group_weights"] == WEIGHTS
@@ -409,3 +413,7 @@ def test_a_study_compares_weights(corpus: Path) -> None:
     rows = [row for row in found.rows() if row.metric == "accuracy"]
     assert {row.group for row in rows} == {None, "large", "small"}
     assert len({row.method for row in rows}) == 3
+    with pytest.raises(InvalidArgument, match="weights of groups, and the study names none"):
+        Study.parse(STUDY.replace('groups = "group"', ""), folder=corpus.parent, name="none").run(
+            workers=0
+        )
