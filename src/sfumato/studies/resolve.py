@@ -107,6 +107,11 @@ def training_settings(study: StudySpec, own: Mapping[str, Any], name: str) -> di
     if not method.adds_noise:
         values.pop("epsilon", None)
     chosen = Training.of(values | {"method": study.component_name(named)})
+    if chosen.group_weights and study.classes and not study.groups:
+        raise InvalidArgument(
+            f"the method {name} has weights of groups, and the study names none: write groups = "
+            "FIELD, the field that holds them"
+        )
     chosen.privacy()  # an error is raised before anything is computed
     chosen.course()
     return values

@@ -196,7 +196,9 @@ def train(
     )
     source = Source.of(str(corpus), layout, file_format=format)
     # Whatever is wrong with the other files is said before hours of training, not after.
-    checked = [] if valid is None else valid_documents(str(valid), source, format, names)
+    # What is measured on needs no group.
+    labeled = replace(source, layout=replace(layout, label_field=label_field, group_field=None))
+    checked = [] if valid is None else valid_documents(str(valid), labeled, format, names)
     refuse_other_types(checked, types)
     documents = read_source(source)
     chosen_tokenizer = choose_tokenizer(tokenizer, tokenizer_corpus, source, documents)
@@ -322,7 +324,8 @@ def valid_documents(
     """What is measured on at the end; not the private corpus, for the figures are written down."""
     from sfumato.files.source import Source
 
-    source = Source.of(path, replace(private.layout, author_field=None), file_format=file_format)
+    layout = replace(private.layout, author_field=None, group_field=None)
+    source = Source.of(path, layout, file_format=file_format)
     paths = [one.path for one in (source, private) if one.path is not None and one.path.exists()]
     if len(paths) == 2 and paths[0].samefile(paths[1]):
         raise InvalidArgument(
@@ -352,7 +355,9 @@ def choose_tokenizer(
         return str(given) if isinstance(given, Path) else given
     if given is not None:
         raise InvalidArgument("give `tokenizer=FOLDER` or `tokenizer_corpus=FILE`, not both")
-    layout = replace(private.layout, author_field=None, label_field=None, span_field=None)
+    layout = replace(
+        private.layout, author_field=None, label_field=None, group_field=None, span_field=None
+    )
     source = Source.of(str(public), layout)
     if source.path is not None and private.path is not None:
         refuse_same_file(source.path, private.path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ DIALOGUES, ARTICLES = "customersim", "wikitext-2"
 ON_BOTH = ("no privacy", "DP-SGD", "Selective-DPSGD, interleaved", "Selective-DPSGD")
 DIRECTIONAL = SELECTIVE.with_name("directional.toml")
 REPRESENTATIONS = SELECTIVE.with_name("representations.toml")
+GROUPS = SELECTIVE.with_name("groups.toml")
 ON_ONE = ("masks", "masks, secrets missed", "Selective-DPSGD, secrets missed")
 
 
@@ -178,3 +180,28 @@ def test_small_classifiers_are_trained_with_and_without_noise(
     assert found == {
         name: f"sst2-{name}" for name in ("bag-of-words", "bilstm", "cnn", "gpt-small")
     }
+
+
+def test_the_study_of_groups_compares_levels_with_and_without_weights(
+    sentences: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (sentences / "models").mkdir()
+    (sentences / "minilm").rename(sentences / "models" / "stories15m")
+    monkeypatch.setenv("SFUMATO_GROUPS", str(sentences / "data/sst2"))
+    cells = list_cells(read_spec(GROUPS, Doors(allowed=(sentences,)))).cells
+    runs = [cell for cell in cells if cell.kind == RUN]
+    wanted = {(method, level) for method in ("alike", "weighed") for level in (None, 8, 3, 1)}
+    assert {(cell.method, cell.level) for cell in runs} == wanted
+    assert len(runs) == 3 * len(wanted)
+    weighed = {"group_weights" in cell.settings["training"] for cell in runs}
+    assert weighed == {False, True}
+
+
+def test_the_groups_of_that_study_are_those_of_its_script() -> None:
+    made = runpy.run_path(str(GROUPS.with_name("groups_corpus.py")))
+    texts = {"a good film": "1", "good film": "1", "it is n't good": "0", "not bad": "1"}
+    assert sorted(made["whole_texts"](texts)) == ["a good film", "it is n't good", "not bad"]
+    found = [made["group"](text, label) for text, label in texts.items()]
+    assert found == ["plain 1", "plain 1", "negated 0", "negated 1"]
+    weights = re.findall(r'"((?:plain|negated) [01])" = ', GROUPS.read_text("utf-8"))
+    assert set(weights) == {f"{kind} {label}" for kind in ("plain", "negated") for label in "01"}

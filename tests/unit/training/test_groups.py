@@ -210,7 +210,7 @@ def test_plain_steps_weigh_alike() -> None:
 
 def test_records_of_a_batch_count_alike_and_each_is_there_once() -> None:
     weighed = weigh_groups(records(), documents(), read_weights(WEIGHTS))
-    found = {}
+    found: dict[int, float] = {}
     for group in physical_batches(weighed, range(6), most_tokens=1000):
         for rows in group:
             found |= dict.fromkeys(rows.owner.tolist(), rows.share)
@@ -304,7 +304,7 @@ def test_a_light_group_has_a_lower_level() -> None:
 def test_what_would_break_the_guarantee_or_do_nothing_is_refused(
     given: dict[str, Any], problem: str, corpus: Path, tmp_path: Path
 ) -> None:
-    asked = {"epsilon": 8, "group_field": "group"} | given
+    asked: dict[str, Any] = {"epsilon": 8, "group_field": "group"} | given
     with pytest.raises(InvalidArgument, match=problem):
         train(corpus, tmp_path / "run", **asked, **CLASSES, **QUICK)
     assert not (tmp_path / "run").exists()
@@ -337,7 +337,7 @@ def test_a_run_keeps_its_weights_and_resumes_with_no_others(corpus: Path, tmp_pa
         train(
             corpus, tmp_path / "run", group_weights={"large": 1, "small": 3}, resume=True, **asked
         )
-    unweighed = {key: asked[key] for key in asked if key != "group_field"}
+    unweighed: dict[str, Any] = {key: asked[key] for key in asked if key != "group_field"}
     plain = train(corpus, tmp_path / "plain", **unweighed)
     alike = train(corpus, tmp_path / "alike", group_weights={"large": 2, "small": 2}, **asked)
     assert torch.equal(weights_of(alike), weights_of(plain))
@@ -355,6 +355,10 @@ def test_the_command_weighs_the_groups_of_a_language_model(
         "--group-field", "group", "--group-weights", "large=1,small=4",
         *(part for key, value in QUICK["settings"].items() for part in ("--set", f"{key}={value}")),
     ]  # fmt: skip
+    public = tmp_path / "public.jsonl"
+    public.write_text('{"text": "they are there and here"}\n' * 4)
+    # Neither what is measured on nor public text for a tokenizer needs a group.
+    command += ["--valid", str(public), "--tokenizer-corpus", str(public)]
     assert main(command) == 0
     assert "Epsilon for records whose group is known: large" in capsys.readouterr().out
     assert Run.open(tmp_path / "run").files.settings()["course"]["group_weights"] == WEIGHTS
@@ -409,3 +413,7 @@ def test_a_study_compares_weights(corpus: Path) -> None:
     rows = [row for row in found.rows() if row.metric == "accuracy"]
     assert {row.group for row in rows} == {None, "large", "small"}
     assert len({row.method for row in rows}) == 3
+    with pytest.raises(InvalidArgument, match="weights of groups, and the study names none"):
+        Study.parse(STUDY.replace('groups = "group"', ""), folder=corpus.parent, name="none").run(
+            workers=0
+        )

@@ -56,7 +56,9 @@ class GradientRelease(Protocol):
 
     A release may look at a batch through ``Recording``: norms, inner products with a direction, or
     the gradients of the records themselves. What it returns is added to the sum of the step.
-    Numbers that are not finite are refused (``refuse_undefined``): they have no bound.
+    Numbers that are not finite are refused (``refuse_undefined``): they have no bound. One whose
+    noise is all added in ``finish`` may say so by ``noise_at_the_end = True``; then what records
+    add may be multiplied by shares of at most 1 before (``groups``).
     """
 
     @property
