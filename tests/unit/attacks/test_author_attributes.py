@@ -18,9 +18,13 @@ from sfumato.core.errors import BadInput, InvalidArgument, MissingInput
 from sfumato.core.randomness import Randomness
 from sfumato.files.layout import Layout
 from sfumato.results.measured import Measured
+from sfumato.results.row import LEAKAGE
 from sfumato.results.scores import Scores
+from sfumato.studies.folder import StudyFolder
+from sfumato.studies.runner import run_study
 from sfumato.testing import check_attack
 from sfumato.text.document import Document
+from small_study import small_study
 from unit.models.folders import masked_bert, with_word_pieces
 
 SEED = Randomness.reproducible
@@ -175,6 +179,39 @@ def test_it_runs_on_files_and_in_a_chart(tmp_path: Path, small_vectors: None) ->
     ):
         with pytest.raises(MissingInput, match=word):
             run_attack(ATTACK, replace(inputs, layout=lacking), SEED(1))
+
+
+STUDY = """
+title = "Authors"
+seeds = [1]
+anchors = false
+
+[corpus]
+path = "people.jsonl"
+author_field = "who"
+label_field = "age"
+public = true
+
+[[methods]]
+name = "masks"
+mechanism = "redact"
+policy = "digits"
+
+[attacks.author-attributes]
+folds = 3
+characters = 0
+"""
+
+
+def test_a_study_attacks_authors_and_counts_no_figure_of_the_originals(tmp_path: Path) -> None:
+    rows = [
+        {"text": one.text, "who": one.author, "age": one.labels[0]} for one in written(lean=1.0)
+    ]
+    (tmp_path / "people.jsonl").write_text("\n".join(map(json.dumps, rows[:90])))
+    run_study(small_study(tmp_path, STUDY), tmp_path / "out", workers=0)
+    found = [row for row in StudyFolder(tmp_path / "out").rows() if row.role == LEAKAGE]
+    assert {row.metric for row in found} == {STATIC, ADAPTIVE, ONE}
+    assert all(row.chance is not None and row.by == ATTACK.name for row in found)
 
 
 def test_what_cannot_be_attacked_is_said_without_names() -> None:

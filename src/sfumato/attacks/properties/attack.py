@@ -305,10 +305,12 @@ def _about(target: ModelTarget, draws: Draws, plan: ShadowPlan, noisy: bool) -> 
     """How the shadows differ from the target, and what its level proves."""
     size, notes = draws.chosen.shape[1], list[str]()
     claims = target.epsilon is not None and np.isfinite(target.epsilon)
-    if size < plan.documents:
+    units = int((target.settings or {})["plan"]["units"])
+    if size != units:
+        less = " (there is not enough other text for more)" if size < plan.documents else ""
         notes.append(
-            f"Shadows were trained on {size:,} documents, and not on {plan.documents:,}: there is "
-            "not enough other text."
+            f"Shadows were trained on {size:,} documents each{less}, the target on {units:,}: the "
+            "accuracy is that of models trained on as many as the shadows."
         )
     if claims and not noisy:
         notes.append(
@@ -316,7 +318,6 @@ def _about(target: ModelTarget, draws: Draws, plan: ShadowPlan, noisy: bool) -> 
             "of models without noise."
         )
     if claims and target.notion in (Notion.PURE_DP, Notion.APPROXIMATE_DP):
-        units = int((target.settings or {})["plan"]["units"])
         moved = max(1, round(units * (plan.shares[1] - plan.shares[0])))
         notes.append(
             f"ε = {target.epsilon:.4g} is about one document. To change the share, {moved:,} of "
