@@ -235,13 +235,27 @@ def slice_losses(network: PreTrainedModel) -> None:
 
 
 def register_own() -> None:
-    """Register our LSTM network with Hugging Face's Auto classes."""
-    from transformers import AutoConfig, AutoModelForCausalLM
+    """Register our own networks with Hugging Face's Auto classes."""
+    from transformers import (
+        AutoConfig,
+        AutoModelForCausalLM,
+        AutoModelForSequenceClassification,
+    )
 
+    from sfumato.models.encoder_classifier import (
+        EncoderClassifierConfig,
+        EncoderForSequenceClassification,
+    )
     from sfumato.models.lstm_network import LstmConfig, LstmForCausalLM
 
     AutoConfig.register(LstmConfig.model_type, LstmConfig, exist_ok=True)
     AutoModelForCausalLM.register(LstmConfig, LstmForCausalLM, exist_ok=True)
+    AutoConfig.register(
+        EncoderClassifierConfig.model_type, EncoderClassifierConfig, exist_ok=True
+    )
+    AutoModelForSequenceClassification.register(
+        EncoderClassifierConfig, EncoderForSequenceClassification, exist_ok=True
+    )
 
 
 def _causal(folder: Path) -> PreTrainedModel:
@@ -267,8 +281,16 @@ def _classifier(
         classes = _check_agreement(classes, tuple(config.id2label.values()), folder)
     else:
         _require_classes(classes)
+    from sfumato.models.encoder_classifier import OF_T5, EncoderClassifierConfig
+
+    # Of a T5 the encoder is taken; a classifier that somebody trained on all of it stays as it is.
+    encoder_only = config.model_type == OF_T5 and not _has_trained_head(config)
     network, missing = read_network(
-        "AutoModelForSequenceClassification", folder, "a classifier", classes=len(classes)
+        "AutoModelForSequenceClassification",
+        folder,
+        "a classifier",
+        classes=len(classes),
+        as_kind=EncoderClassifierConfig.of if encoder_only else None,
     )
     _name_classes(network, classes)
     return network, classes, tuple(missing)
