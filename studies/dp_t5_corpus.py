@@ -19,10 +19,10 @@ from sfumato.corpora.wikitext import read_wikitext
 from sfumato.models.bpe import train_bpe
 
 # How many paragraphs stand there how often.
-COPIES = {1: 100, 4: 40, 19: 20}
+COPIES = {1: 60, 3: 40, 10: 20}
 COUNT = sum(COPIES.values())
 # Shorter ones are headings and remarks.
-CHARACTERS = 200
+CHARACTERS = 120
 TOKENS = 1024
 
 

@@ -56,11 +56,19 @@ def read_config(folder: Path, *, classes: int | None = None) -> Any:
 
 
 def read_network(
-    automatic: str, folder: Path, what: str, *, classes: int | None = None, adapters: bool = False
+    automatic: str,
+    folder: Path,
+    what: str,
+    *,
+    classes: int | None = None,
+    adapters: bool = False,
+    as_kind: Callable[[Any], Any] | None = None,
 ) -> tuple[Any, list[str]]:
     """A network in float32, loaded by the named Auto class, and the names of missing weights.
 
     A folder with adapters in a file of their own is refused, unless the caller reads these, too.
+    ``as_kind`` makes of the folder's configuration that of a network that takes some of its
+    weights.
     """
     require_model(folder)
     if not adapters and ADAPTER_KEY in read_object(folder / "config.json", "a configuration"):
@@ -68,7 +76,7 @@ def read_network(
             f"{folder} holds a model with adapters, which cannot be read as {what} here: without "
             "them it would be another model. Take one that was trained without adapters"
         )
-    network, report = _attempt(lambda: _network(automatic, folder, classes), folder, what)
+    network, report = _attempt(lambda: _network(automatic, folder, classes, as_kind), folder, what)
     return network, sorted(report["missing_keys"])
 
 
@@ -105,13 +113,16 @@ def _config(folder: Path, classes: int | None) -> Any:
     return config
 
 
-def _network(automatic: str, folder: Path, classes: int | None) -> tuple[Any, Mapping[str, Any]]:
+def _network(
+    automatic: str, folder: Path, classes: int | None, as_kind: Callable[[Any], Any] | None
+) -> tuple[Any, Mapping[str, Any]]:
     import torch
     import transformers
 
+    config = _config(folder, classes)
     network, report = getattr(transformers, automatic).from_pretrained(
         folder,
-        config=_config(folder, classes),
+        config=config if as_kind is None else as_kind(config),
         local_files_only=True,
         trust_remote_code=False,
         use_safetensors=True,

@@ -299,6 +299,10 @@ def register_own() -> None:
     from sfumato.models.bag_network import BagForSequenceClassification
     from sfumato.models.bilstm_network import BiLstmForSequenceClassification
     from sfumato.models.cnn_network import CnnForSequenceClassification
+    from sfumato.models.encoder_classifier import (
+        EncoderClassifierConfig,
+        EncoderForSequenceClassification,
+    )
     from sfumato.models.lstm_network import LstmConfig, LstmForCausalLM
 
     AutoConfig.register(LstmConfig.model_type, LstmConfig, exist_ok=True)
@@ -307,6 +311,7 @@ def register_own() -> None:
         BagForSequenceClassification,
         BiLstmForSequenceClassification,
         CnnForSequenceClassification,
+        EncoderForSequenceClassification,
     ):
         config: Any = network.config_class
         AutoConfig.register(config.model_type, config, exist_ok=True)
@@ -338,12 +343,18 @@ def _classifier(
         classes = _check_agreement(classes, tuple(config.id2label.values()), folder)
     else:
         _require_classes(classes)
+    from sfumato.models.encoder_classifier import OF_T5, EncoderClassifierConfig
+
+    # Of a T5 the encoder is taken; a classifier that somebody trained on all of it stays as it is.
+    encoder_only = config.model_type == OF_T5 and not _has_trained_head(config)
     network, missing = read_network(
         "AutoModelForSequenceClassification",
         folder,
         "a classifier",
         classes=len(classes),
-        adapters=True,
+        # An encoder alone has lost the layers that adapters of its decoder stand beside.
+        adapters=not encoder_only,
+        as_kind=EncoderClassifierConfig.of if encoder_only else None,
     )
     _name_classes(network, classes)
     return network, classes, tuple(missing)

@@ -19,7 +19,8 @@ class T5Small:
 
     Nothing is pretrained, and it is not the model of that name on the hub. ``layers`` are those of
     the encoder, and as many of the decoder. Distances between tokens are told apart up to
-    ``distance``, in ``buckets``. Encoder, decoder and output share one table of embeddings.
+    ``distance``, in ``buckets``. Encoder, decoder and output share one table of embeddings. A
+    classifier is the encoder with a head.
     """
 
     kind: ClassVar[str] = "seq2seq"
@@ -46,11 +47,6 @@ class T5Small:
         """The network with fresh weights."""
         from transformers import T5Config, T5ForConditionalGeneration
 
-        if classes is not None:
-            raise InvalidArgument(
-                "a network of encoder and decoder writes text and is no classifier; for classes "
-                "take gpt-small, bert-small or an encoder in a folder"
-            )
         config: Any = T5Config(
             vocab_size=tokenizer.size,
             d_model=self.width,
@@ -67,4 +63,12 @@ class T5Small:
         config.decoder_start_token_id = tokenizer.padding
         # Relative positions set no limit; this one is how the text is cut.
         config.context = self.context
-        return T5ForConditionalGeneration(config)
+        if classes is None:
+            return T5ForConditionalGeneration(config)
+        from sfumato.models.encoder_classifier import (
+            EncoderClassifierConfig,
+            EncoderForSequenceClassification,
+        )
+
+        config.num_labels = classes
+        return EncoderForSequenceClassification(EncoderClassifierConfig.of(config))

@@ -116,13 +116,18 @@ def _groups(
             continue
         read, written = max(read, widths[0]), max(written, widths[1])
         if (count + len(rows)) * (read + written) > most_tokens and waiting:
-            yield [np.concatenate(waiting)]
+            yield [_in_order(waiting)]
             waiting, count = [], 0
             read, written = widths
         waiting.append(rows)
         count += len(rows)
     if waiting:
-        yield [np.concatenate(waiting)]
+        yield [_in_order(waiting)]
+
+
+def _in_order(records: list[range]) -> NDArray[np.int64]:
+    """The rows of all records, first those of the first: then rows that are records are seen so."""
+    return np.sort(np.concatenate(records))
 
 
 def _by_width(

@@ -17,6 +17,7 @@ from sfumato.models.load import load_model
 from sfumato.text.document import Document
 from sfumato.training.batches import PhysicalBatch, physical_batches
 from sfumato.training.clipping.losses import record_losses
+from sfumato.training.clipping.slots import Records
 from sfumato.training.records import Cut, TokenRecords, make_labeled_records, make_language_records
 
 CONTEXT = 8
@@ -141,6 +142,15 @@ def test_records_of_like_length_share_a_batch() -> None:
     widths = [group[0].input_ids.shape[1] for group in groups]
     assert widths == sorted(widths)
     assert all(batch.attention_mask.all() for group in groups for batch in group)
+
+
+def test_documents_of_one_row_are_clipped_at_once() -> None:
+    """Whatever their lengths: one by one, norms would take many times as long."""
+    records = corpus([4, 1, 3, 2, 4, 1])
+    drawn = [5, 0, 4, 2, 1, 3]
+    for group in physical_batches(records, drawn, most_tokens=30):
+        for batch in group:
+            assert Records.of(batch.owner, len(batch.owner)).each_row
 
 
 def test_nobody_chosen_is_no_batch() -> None:
