@@ -22,8 +22,8 @@ What does not hold
 Care
     The whole of a stretch is looked up, in lower case, then its last word ("acute bronchitis":
     "bronchitis"). A word has one sense here, the first: WordNet's "bank" is beside a river. The
-    hierarchy must be public: one that was made from the text shows what is in it. To know who shares
-    what, ``among`` looks at the whole hierarchy once, which takes a while for WordNet.
+    hierarchy must be public: one that was made from the text shows what is in it. To know who
+    shares what, ``among`` looks at the whole hierarchy once, which takes a while for WordNet.
 
 Reference
     Sweeney 2002, "Achieving k-anonymity privacy protection using generalization and suppression";
