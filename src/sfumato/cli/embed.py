@@ -53,7 +53,7 @@ def embed(  # noqa: PLR0913  # a command's options are its parameters
     pad_to: Annotated[
         int | None,
         typer.Option(
-            "--pad-to", metavar="N", help="As many vectors for every document, so that none shows."
+            "--pad-to", metavar="N", help="As many vectors for every document, however long it is."
         ),
     ] = None,
     keep: Annotated[

@@ -116,7 +116,10 @@ _COMMANDS = {
 }
 _OPTIONS = {"settings": "set", "levels": "level"}
 # What these write is named second in Python, and by -o in a command.
-_WRITING = {"ngrams", "privatize", "restore", "synthesize", "train", *_COMMANDS.values()}
+_WRITING = {
+    "embed", "ngrams", "privatize", "restore", "synthesize", "topics", "train", "tune",
+    *_COMMANDS.values(),
+}  # fmt: skip
 
 
 def in_options(message: str) -> str:

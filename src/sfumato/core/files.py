@@ -116,6 +116,13 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
         raise StorageFailed(f"cannot write {path}: there is no folder {path.parent}")
 
 
+def refuse_input(path: Path, *sources: str | Path) -> None:
+    """Refuse to write over what is read, whoever allows to replace a file."""
+    for one in sources:
+        if path.exists() and Path(one).exists() and path.samefile(one):
+            raise OutputExists(f"{path} is the input; write to another file")
+
+
 @contextmanager
 def reading(path: Path, what: str) -> Iterator[None]:
     """Within this block, errors caused by the content of a file are reported as damage to it.

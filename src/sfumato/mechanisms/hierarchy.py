@@ -1,4 +1,7 @@
-"""Public hierarchies of words: each word has a broader one, and a broader one has words below it.
+"""Public hierarchies: each word has a place, and each place but those at the top a broader one.
+
+Where a word stands, and what is above it, follows from the hierarchy alone: never from which words
+were looked up before, which may be those of another document.
 
 The built-in one is a short list of everyday English words. A file has a line for each word, with a
 tab between it and its broader word. ``wordnet`` is WordNet's nouns, by the first sense of a word,
@@ -7,7 +10,7 @@ if NLTK and its data are there (extra ``attack``; ``NLTK_DATA`` names the folder
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -30,26 +33,31 @@ class Hierarchy(Protocol):
     def digest(self) -> str:
         """A hash of all of it, or its version."""
 
-    def broader(self, word: str) -> str | None:
-        """The next broader word; None if the word is unknown, or is at the top."""
+    def place(self, word: str) -> str | None:
+        """Where a word stands; None if it is unknown."""
 
-    def size(self, word: str) -> int:
-        """How many words stand below this one."""
+    def broader(self, place: str) -> str | None:
+        """The next broader place; None at the top."""
+
+    def called(self, place: str) -> str:
+        """The word for a place."""
+
+    def words(self) -> Iterator[str]:
+        """All words that have a place."""
 
 
 class Listed:
-    """A hierarchy that is a table from words to broader ones."""
+    """A hierarchy that is a table from words to broader ones; a place is a word."""
 
     def __init__(self, table: Mapping[str, str]) -> None:
         self._table = dict(table)
-        self._sizes: dict[str, int] = {}
+        self._known = dict.fromkeys((*self._table, *self._table.values()))
         for word in self._table:
             above: str | None = word
             for _ in range(_DEEPEST):
                 above = self._table.get(above or "")
                 if above is None:
                     break
-                self._sizes[above] = self._sizes.get(above, 0) + 1
             else:
                 raise BadInput("a hierarchy must not lead from a word back to itself")
 
@@ -58,21 +66,32 @@ class Listed:
         """A hash of the table."""
         return sha256("\n".join(map("\t".join, sorted(self._table.items()))).encode()).hexdigest()
 
-    def broader(self, word: str) -> str | None:
-        """The next broader word."""
-        return self._table.get(word)
+    def place(self, word: str) -> str | None:
+        """The word itself."""
+        return word if word in self._known else None
 
-    def size(self, word: str) -> int:
-        """How many words stand below this one."""
-        return self._sizes.get(word, 0)
+    def broader(self, place: str) -> str | None:
+        """The next broader word."""
+        return self._table.get(place)
+
+    def called(self, place: str) -> str:
+        """The word itself."""
+        return place
+
+    def words(self) -> Iterator[str]:
+        """All of both columns."""
+        return iter(self._known)
 
 
 class WordNetNouns:
-    """WordNet: the first noun of a word, and the first of what is broader than that."""
+    """WordNet: the first noun of a word, and the first of what is broader than that.
+
+    A place is a synset, by its name there: a word alone has several.
+    """
 
     def __init__(self, wordnet: Any) -> None:
         self._wordnet = wordnet
-        # A broader word is named by its synset, because a name alone has several.
+        # By the name that one synset has alone: what is here is never another one's.
         self._synsets: dict[str, Any] = {}
 
     @property
@@ -80,30 +99,33 @@ class WordNetNouns:
         """The version of WordNet."""
         return f"WordNet {self._wordnet.get_version()}"
 
-    def broader(self, word: str) -> str | None:
-        """The next broader word."""
-        here = self._synset(word)
-        above = [] if here is None else here.hypernyms() or here.instance_hypernyms()
-        if not above:
-            return None
-        name = str(above[0].lemma_names()[0]).replace("_", " ")
-        self._synsets[name] = above[0]
+    def place(self, word: str) -> str | None:
+        """The first noun that it is."""
+        found = self._wordnet.synsets(word.replace(" ", "_"), pos=self._wordnet.NOUN)
+        return self._named(found[0]) if found else None
+
+    def broader(self, place: str) -> str | None:
+        """The first synset above it."""
+        here = self._synset(place)
+        above = here.hypernyms() or here.instance_hypernyms()
+        return self._named(above[0]) if above else None
+
+    def called(self, place: str) -> str:
+        """The first word for a synset."""
+        return str(self._synset(place).lemma_names()[0]).replace("_", " ")
+
+    def words(self) -> Iterator[str]:
+        """All nouns."""
+        return (one.replace("_", " ") for one in self._wordnet.all_lemma_names("n"))
+
+    def _named(self, synset: Any) -> str:
+        name = str(synset.name())
+        self._synsets[name] = synset
         return name
 
-    def size(self, word: str) -> int:
-        """How many words stand below this one."""
-        here = self._synset(word)
-        if here is None:
-            return 0
-        below = here.closure(lambda one: one.hyponyms() + one.instance_hyponyms())
-        return sum(len(one.lemma_names()) for one in below)
-
-    def _synset(self, word: str) -> Any:
-        known = self._synsets.get(word)
-        if known is not None:
-            return known
-        found = self._wordnet.synsets(word.replace(" ", "_"), pos=self._wordnet.NOUN)
-        return found[0] if found else None
+    def _synset(self, place: str) -> Any:
+        known = self._synsets.get(place)
+        return self._wordnet.synset(place) if known is None else known
 
 
 @cache

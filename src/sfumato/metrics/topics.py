@@ -29,6 +29,8 @@ from sfumato.histograms.pairs import WordPairs
 
 MOST_TOPICS = 1000
 FEWEST_PAIRS = 4
+# What is left of a word that belongs to other topics.
+LEAST_SHARE = 0.001
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,6 @@ def _topic(names: list[str], column: np.ndarray, words: int) -> Topic:
         tuple(
             (names[place], float(column[place]) / total)
             for place in order[:words]
-            if column[place] > 0
+            if column[place] > LEAST_SHARE * total
         )
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.display import as_html, as_lines
 from sfumato.core.errors import OutputExists
-from sfumato.core.files import refuse_existing
+from sfumato.core.files import refuse_existing, refuse_input
 from sfumato.verbs.inputs import draws_from, read_documents
 from sfumato.verbs.tokenizer import choose_budget
 
@@ -126,6 +126,8 @@ def ngrams(
     payment = corpus_payment(budget, account, budget_key)
     settled = choose_budget(epsilon, delta, words_per_document, weights, unit, record, author_field)
     if output is not None:
+        for one in (Path(output), Path(f"{output}{SUFFIX}")):
+            refuse_input(one, corpus)
         refuse_existing(Path(output), overwrite=overwrite)
         _refuse_release(Path(output), overwrite=overwrite)
     documents = read_documents(

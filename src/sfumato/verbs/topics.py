@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.checks import extra
 from sfumato.core.display import as_html, as_lines
 from sfumato.core.errors import OutputExists
-from sfumato.core.files import refuse_existing
+from sfumato.core.files import refuse_existing, refuse_input
 from sfumato.verbs.inputs import draws_from, read_documents
 from sfumato.verbs.tokenizer import choose_budget
 
@@ -128,6 +128,8 @@ def topics(
     settled = choose_budget(epsilon, delta, words_per_document, weights, unit, record, author_field)
     path = None if output is None else Path(output)
     if path is not None:
+        for one in (path, _beside(path)):
+            refuse_input(one, corpus)
         refuse_existing(path, overwrite=overwrite)
         if _beside(path).exists() and not overwrite:
             raise OutputExists(

@@ -201,6 +201,10 @@ def test_functions_that_stand_for_commands_exist_and_so_do_the_commands() -> Non
         ("`sfumato.explain(TEXT, epsilon=5)`", "'sfumato explain TEXT --epsilon 5'"),
         ("`sfumato.train('a/b', RUN, epsilon=inf)`", "'sfumato train a/b --epsilon inf -o RUN'"),
         (
+            "`sfumato.embed(IN, 'OUT.npy', epsilon=50)`",
+            "'sfumato embed IN --epsilon 50 -o OUT.npy'",
+        ),
+        (
             "`sfumato.attack('exposure', RUN, canaries='C.json')`",
             "'sfumato attack exposure RUN --canaries C.json'",
         ),

@@ -72,6 +72,25 @@ def test_twin_words_that_stand_everywhere_make_no_groups() -> None:
     assert words & set(SPORTS.split())
 
 
+def test_no_topic_has_what_is_next_to_nothing_of_a_word() -> None:
+    found = find_topics(counted(DOCUMENTS), 2, 9)
+    assert all(share >= 0.001 for topic in found for _, share in topic.words)
+    assert [len(topic.words) for topic in found] in ([5, 4], [4, 5])
+
+
+def test_the_corpus_is_never_written_over(tmp_path: Path) -> None:
+    corpus, beside = tmp_path / "in.txt", tmp_path / "out.jsonl.guarantee.json"
+    for path in (corpus, beside):
+        path.write_text("".join(f"{one.text}\n" for one in DOCUMENTS), encoding="utf-8")
+    before = corpus.read_bytes()
+    for source, output in ((corpus, corpus), (beside, tmp_path / "out.jsonl")):
+        with pytest.raises(OutputExists, match="is the input"):
+            sfumato.topics(source, output, epsilon=8, overwrite=True, format="txt")
+        with pytest.raises(OutputExists, match="is the input"):
+            sfumato.ngrams(source, output, epsilon=8, overwrite=True, format="txt")
+    assert corpus.read_bytes() == beside.read_bytes() == before
+
+
 def test_topics_from_python_and_by_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -48,15 +48,38 @@ WORDS = [
 
 
 def test_words_of_one_generalization_look_the_same() -> None:
-    made = Generalize(among=8)
-    assert hidden(made, WORDS) == {"medicine": len(WORDS)}
-    assert all(made.tree.size(one) >= 8 for one in hidden(made, WORDS))
+    assert hidden(Generalize(among=8), WORDS) == {"medicine": len(WORDS)}
     # Nothing that is broad enough: a mask, and no narrower word.
     assert replaced(Generalize(among=10_000), "aspirin") == ["[THING]"]
 
 
 def test_twin_without_among_a_few_words_stand_out() -> None:
     assert min(hidden(Generalize(), WORDS).values()) < 4
+
+
+def crowds(made: Generalize) -> dict[str, int]:
+    """How many words of the whole hierarchy share each output that is no mask."""
+    found = hidden(made, list(made.tree.words()))
+    found.pop("[THING]", None)
+    return found
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+@pytest.mark.parametrize("among", [1, 2, 3, 5, 20, 60])
+def test_so_many_words_share_every_generalization(steps: int, among: int) -> None:
+    found = crowds(Generalize(steps=steps, among=among))
+    assert found
+    assert min(found.values()) >= among
+
+
+def test_twin_words_that_stand_below_need_not_share_it(tmp_path: Path) -> None:
+    path = tmp_path / "tree.tsv"
+    path.write_text("a1\ta\na2\ta\na3\ta\na\ttop\n", encoding="utf-8")
+    made = Generalize(hierarchy=str(path), among=3)
+    # Four words stand below the top, and three of them are generalized further down.
+    assert replaced(made, "a1", "a2", "a3", "a") == ["a", "a", "a", "[THING]"]
+    assert crowds(Generalize(hierarchy=str(path), among=4)) == {"top": 4}
+    assert min(crowds(Generalize(hierarchy=str(path))).values()) == 1
 
 
 def test_nothing_is_promised_and_what_shows_is_said() -> None:
@@ -95,6 +118,11 @@ def test_wordnet(resources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(nltk.data, "path", [str(resources / "nltk_data")])
     tree = WordNetNouns(wordnet)
-    assert tree.broader("aspirin") is not None
-    assert tree.broader("xqzzt") is None
-    assert tree.size("dog") < tree.size("animal")
+    aspirin = tree.place("aspirin")
+    assert aspirin is not None
+    assert tree.called(tree.broader(aspirin) or "") == "analgesic"
+    assert tree.place("xqzzt") is None
+    # A word is generalized by its first sense, whatever was looked up before it.
+    made = Generalize(hierarchy="wordnet")
+    assert replaced(made, "antidiuretic", "medicine") == ["medicine", "medical science"]
+    assert replaced(made, "medicine") == ["medical science"]

@@ -8,7 +8,8 @@ Figures
     from public text (``others``) with the same noise.
 
     Of vectors of words, ``words read off``: the share of words that are the likeliest ones of a
-    public vocabulary, by the law of the noise and by how frequent words are in public text.
+    public vocabulary, by the law of the noise and by how frequent words are in public text: in
+    ``others``, or by Zipf's law where there is none. Words without a vector count as one.
 
 Control
     The same guesses, counted against other documents (of vectors of words: against words in another
@@ -47,6 +48,7 @@ from sfumato.results.measured import Measured
 from sfumato.results.scores import Control, Scores, time_block
 from sfumato.statistics.ranking import derangement
 from sfumato.statistics.shares import mean_share
+from sfumato.text.document import Document
 from sfumato.text.words import Words
 from sfumato.vectors.space import Space
 
@@ -54,6 +56,9 @@ BY_NEARNESS, LEARNED, READ_OFF = "words by nearness", "words learned", "words re
 # A word that fewer public texts have teaches nothing.
 FEWEST_TEXTS = 3
 _AT_ONCE = 256
+# The share of words outside a vocabulary (signs among them), and for how many words of public text
+# an expectation counts.
+_UNKNOWN, _EXPECTED = 0.1, 100.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +187,7 @@ class VectorInversion(OnVectors):
         if len(points) > self.words:
             some = randomness.stream(0).choose(len(points), self.words)
             points, released = points[some], released[some]
-        guessed = _read_off(target, released)
+        guessed = _read_off(target, released, _usual(space, data.others or ()))
         strangers = derangement(len(points), randomness.stream(1))
         counts = np.bincount(points)
         largest = float(counts.max() / len(points))
@@ -190,7 +195,8 @@ class VectorInversion(OnVectors):
         bound = 1.0 if level is None else most_named(level, (counts / len(points)).tolist())
         return Scores(
             attack=self.name,
-            knowledge="The attacker has the public word vectors and the law of the noise.",
+            knowledge="The attacker has the public word vectors and the law of the noise"
+            + (", and public text of the same kind." if data.others else "."),
             figures=(_share(guessed == points),),
             chance={READ_OFF: largest},
             control=Control(
@@ -218,16 +224,25 @@ def _space(target: VectorTarget) -> Space:
     return target.encoding.space
 
 
-def _read_off(target: VectorTarget, released: Floats) -> Points:
+def _usual(space: Space, public: Sequence[Document]) -> Floats:
+    """How likely each word is before anything is seen, and a word without a vector, last."""
+    ranks = np.arange(len(space)) + 1.0
+    expected = np.append((1 - _UNKNOWN) / ranks / (1 / ranks).sum(), _UNKNOWN)
+    # What stands in public text, and a little of what might.
+    found = [space.points(Words.of(one.text)) for one in public]
+    counts = np.bincount(np.concatenate([*found, []]).astype(np.intp), minlength=len(expected))
+    usual: Floats = (counts + expected * _EXPECTED) / (counts.sum() + _EXPECTED)
+    return usual
+
+
+def _read_off(target: VectorTarget, released: Floats, usual: Floats) -> Points:
     """The likeliest point of the space for each vector, the one of unknown words included."""
     space = _space(target)
     every = np.arange(len(space) + 1)
     clear = target.mechanism.prepare(space.at(every) - space.centroid)
-    # Words stand in the order of their frequency, which follows Zipf's law.
-    usual = -np.log(every + 1.0)
     starts = range(0, len(released), _AT_ONCE)
     parts = [released[start : start + _AT_ONCE] for start in starts]
-    found = [target.mechanism.log_likelihoods(one, clear) + usual for one in parts]
+    found = [target.mechanism.log_likelihoods(one, clear) + np.log(usual) for one in parts]
     return np.concatenate([one.argmax(axis=1) for one in found])
 
 

@@ -15,7 +15,13 @@ import sfumato
 from sfumato.accounting.guessing import Level
 from sfumato.attacks.attack import Inputs, run_attack
 from sfumato.attacks.vectors.attributes import VectorAttributes
-from sfumato.attacks.vectors.inversion import BY_NEARNESS, LEARNED, READ_OFF, VectorInversion
+from sfumato.attacks.vectors.inversion import (
+    BY_NEARNESS,
+    LEARNED,
+    READ_OFF,
+    VectorInversion,
+    _usual,
+)
 from sfumato.attacks.vectors.keywords import VectorKeywords
 from sfumato.attacks.vectors.membership import VectorMembership
 from sfumato.attacks.vectors.reidentification import ALONE, TOGETHER, VectorReidentification
@@ -25,7 +31,8 @@ from sfumato.core.randomness import Randomness
 from sfumato.files.layout import Layout
 from sfumato.results.measured import Measured
 from sfumato.testing import check_attack
-from sfumato.vectors.load import public_words
+from sfumato.text.document import Document
+from sfumato.vectors.load import default_space, public_words
 from statistical import budget
 
 COUNT = 60
@@ -153,6 +160,23 @@ def test_vectors_of_words_are_read_off(folder: Path) -> None:
     assert noise.figure(READ_OFF).value < 0.3
     with pytest.raises(MissingInput, match="'vector-inversion' is for such files"):
         scored(folder, VectorMembership(), "clear-words")
+
+
+def test_where_vectors_tell_nothing_the_usual_word_is_guessed() -> None:
+    space = default_space()
+    usual = _usual(space, ())
+    assert usual.sum() == pytest.approx(1.0)
+    assert usual.argmax() == 0 or usual.argmax() == space.unknown
+    assert usual[space.unknown] > usual[5]  # signs and names are many
+    # Public text of the kind says it better: the twin is Zipf's law alone.
+    word = public_words(100)[60]
+    public = [Document(f"zzxq {word} zzxq {word} {word}")] * 50
+    learned = _usual(space, public)
+    assert learned.sum() == pytest.approx(1.0)
+    place = int(space.points([word])[0])
+    assert learned.argmax() == place != usual.argmax()
+    assert learned[place] == pytest.approx(0.6, abs=0.2)
+    assert learned[space.unknown] == pytest.approx(0.4, abs=0.2)
 
 
 def test_what_was_learned_finds_more_than_what_is_near(folder: Path) -> None:
