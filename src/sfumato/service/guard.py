@@ -6,8 +6,8 @@ Guarantee
 
 Why it holds
     The checks are done on the first lines of a request, in this order, before anything of the body
-    is asked for; a body is then read whole, counted and timed, and handed on in one piece. FastAPI
-    would read a body before it asks who sent it.
+    is asked for; a body is then read whole, counted and timed, looked at for a second meaning
+    (``reading``), and handed on in one piece. FastAPI would read a body before it asks who sent it.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any
 
 from sfumato.core.errors import SfumatoError
 from sfumato.service.problems import BODY, Problem, answer
+from sfumato.service.reading import refuse_ambiguous
 from sfumato.service.settings import ServiceSettings
 from sfumato.service.tokens import Right, Token, Tokens
 
@@ -77,6 +78,7 @@ RIGHTS: dict[str, Right | None] = {
     "/v1/token": None,  # any valid token may ask what it allows
 }
 _ONCE = (b"authorization", b"content-length", b"content-type", b"host", b"idempotency-key")
+_WITH_BODY = ("POST", "PUT")
 _READ_TO_THE_END = (403, 413, 415)
 PATIENCE, PATIENT_WITH = 2.0, 4  # seconds, and bodies of the largest size
 ARRIVED = "sfumato.arrived"  # where the moment at which a request came stands in its scope
@@ -109,6 +111,8 @@ class Guard:
             headers = _headers(scope)
             self._admit(scope, headers)
             body = await self._body(scope, headers, receive)
+            if scope["method"] in _WITH_BODY:
+                refuse_ambiguous(body)
         except Problem as problem:
             await self._refuse(problem, receive, protected)
             return
@@ -195,7 +199,7 @@ class Guard:
         if announced.isdigit() and int(announced[:20]) > limits.body:
             raise too_large
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-        if scope["method"] in ("POST", "PUT") and kind != b"application/json":
+        if scope["method"] in _WITH_BODY and kind != b"application/json":
             # A form on another site could send anything else without being asked.
             raise Problem(415, "NotJson", "send JSON, as 'Content-Type: application/json'")
         parts, size = [], 0

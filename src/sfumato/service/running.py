@@ -32,6 +32,7 @@ def run_service(settings: ServiceSettings, tokens: Tokens, ready: Callable[[str]
     import uvicorn
 
     from sfumato.service.app import make_app
+    from sfumato.service.connections import PromptProtocol
 
     # Each request has rows of its own, which are gone with it; many at once must not fill memory.
     os.environ.setdefault(ROW_MEMORY, MEGABYTES_OF_ROWS)
@@ -42,6 +43,7 @@ def run_service(settings: ServiceSettings, tokens: Tokens, ready: Callable[[str]
     listening = bind(settings)
     config = uvicorn.Config(
         make_app(settings, tokens),
+        http=PromptProtocol,
         access_log=False,
         log_level="warning",
         server_header=False,

@@ -116,7 +116,8 @@ class Limit:
             positive("limit", level)
         elif kind is not Measure.LEVEL:
             raise InvalidArgument("only an account of the measure 'level' may have no limit")
-        if (between("delta", delta, 0.0, 1.0) > 0) != (kind is Measure.APPROXIMATE):
+        if between("delta", delta, 0.0, 1.0) == 1 or (delta > 0) != (kind is Measure.APPROXIMATE):
+            # (At a delta of 1 everything may be shown to everybody.)
             raise InvalidArgument(
                 "an account of the measure 'approximate' has a limit for delta between 0 and 1, "
                 "such as `delta=1e-5`, and no other one has"

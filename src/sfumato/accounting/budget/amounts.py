@@ -7,8 +7,8 @@ Guarantee
 
 Why it holds
     A level is the number as it is written, which is a fraction of whole numbers, and it is rounded
-    as that fraction. ``LARGEST`` leaves room for the sum of any two amounts in the 64 bits that
-    both databases have: no sum wraps around.
+    as that fraction. ``LARGEST`` fits into the 64 bits that both databases have, and an amount is
+    compared with what is left of a limit, so that no sum is larger than that: none wraps around.
 
 Care
     0.1 is a tenth here, so that ten of them are 1, though the float of that name is larger by a

@@ -32,7 +32,7 @@ _PAY = """
 UPDATE account SET spent = spent + :amount, spent_delta = spent_delta + :delta,
   speaks_of = :speaks_of
 WHERE name = :name AND closed IS NULL AND speaks_of IN ('', :speaks_of)
-  AND spent + :amount <= most AND spent_delta + :delta <= most_delta
+  AND :amount <= most - spent AND :delta <= most_delta - spent_delta
 RETURNING id
 """
 _NOTE = """

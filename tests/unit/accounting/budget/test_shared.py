@@ -14,9 +14,11 @@ import pytest
 
 from budget_claims import approximate, metric, pure
 from sfumato.accounting.budget import Amount, Budget, Limit
+from sfumato.accounting.budget.amounts import LARGEST
 from sfumato.accounting.budget.charges import Claim
 from sfumato.accounting.budget.shared import Request
 from sfumato.accounting.budget.statement import statement
+from sfumato.accounting.budget.store import Entry
 from sfumato.core.errors import (
     BadInput,
     BudgetExceeded,
@@ -443,3 +445,25 @@ def test_levels_at_the_limit() -> None:
     # zCDP to (ε, δ): 1/8-zCDP is Gaussian noise with multiplier 2 by orders.
     assert Limit.of("rho", 0.125).epsilon(1e-5) == pytest.approx(2.1657, abs=1e-4)
     assert Limit.of("renyi", 6.0, order=3.8).epsilon(1e-5) == pytest.approx(9.3296, abs=1e-4)
+
+
+def test_the_largest_amounts_are_refused_like_any_others(budget: Budget) -> None:
+    """Their sum does not fit into 64 bits."""
+    budget.open(NAME, Limit.of("level", math.inf))
+    [(code, _)] = budget._store.accounts()
+    entries = [
+        Entry(
+            account=code, key=key, request=b"", amount=Amount(LARGEST), held=False, guarantee="{}",
+            speaks_of="{}", outcome=None, at="now",
+        )
+        for key in "ab"
+    ]  # fmt: skip
+    assert [budget._store.charge(one) for one in entries] == [True, False]
+    assert (budget.show(NAME).spent, budget.show(NAME).charges) == (Amount(LARGEST), 1)
+
+
+def test_a_limit_of_a_delta_of_1_would_say_nothing() -> None:
+    for delta in (1.0, 1, -0.1, 2.0, math.nan):
+        with pytest.raises(InvalidArgument):
+            Limit.of("approximate", 1.0, delta=delta)
+    assert Limit.of("approximate", 1.0, delta=0.999).most.delta < 10**18
