@@ -300,7 +300,6 @@ def register_own() -> None:
     from sfumato.models.bilstm_network import BiLstmForSequenceClassification
     from sfumato.models.cnn_network import CnnForSequenceClassification
     from sfumato.models.encoder_classifier import (
-        EncoderClassifierConfig,
         EncoderForSequenceClassification,
     )
     from sfumato.models.lstm_network import LstmConfig, LstmForCausalLM
