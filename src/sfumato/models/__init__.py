@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from sfumato.models.private_tokenizer import learn_privately as learn_privately
     from sfumato.models.private_tokenizer import load_private as load_private
     from sfumato.models.private_tokenizer import save_private as save_private
+    from sfumato.models.tagger_policy import TaggerPolicy as TaggerPolicy
+    from sfumato.models.tagging import find_spans as find_spans
     from sfumato.models.tokenizer import Tokenizer as Tokenizer
     from sfumato.models.tokenizer import load_tokenizer as load_tokenizer
 else:
@@ -50,6 +52,8 @@ else:
             "sfumato.models.private_tokenizer": (
                 "PrivateTokenizer learn_privately load_private save_private"
             ),
+            "sfumato.models.tagger_policy": "TaggerPolicy",
+            "sfumato.models.tagging": "find_spans",
             "sfumato.models.tokenizer": "Tokenizer load_tokenizer",
         },
     )
@@ -66,12 +70,14 @@ __all__ = [
     "Lora",
     "Lstm",
     "PrivateTokenizer",
+    "TaggerPolicy",
     "TokenSampling",
     "Tokenizer",
     "TokenizerKind",
     "WordPiece",
     "continue_text",
     "default_tokenizer",
+    "find_spans",
     "learn_privately",
     "load_model",
     "load_private",

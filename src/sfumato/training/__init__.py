@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from sfumato.training.records import TokenRecords as TokenRecords
     from sfumato.training.records import make_labeled_records as make_labeled_records
     from sfumato.training.records import make_language_records as make_language_records
+    from sfumato.training.records import make_tagged_records as make_tagged_records
     from sfumato.training.run import Run as Run
     from sfumato.training.sampling import Poisson as Poisson
     from sfumato.training.sampling import Shuffled as Shuffled
@@ -91,7 +92,7 @@ else:
             "sfumato.training.methods.twice": "Twice",
             "sfumato.training.plan": "Plan PrivacyCaution TrainingPlan",
             "sfumato.training.records": (
-                "Cut TokenRecords make_labeled_records make_language_records "
+                "Cut TokenRecords make_labeled_records make_language_records make_tagged_records "
             ),
             "sfumato.training.run": "Run",
             "sfumato.training.sampling": "Poisson Shuffled",
@@ -155,6 +156,7 @@ __all__ = [
     "make_labeled_records",
     "make_language_records",
     "make_private",
+    "make_tagged_records",
     "next_tokens",
     "physical_batches",
     "predict_labels",

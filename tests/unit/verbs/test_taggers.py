@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,12 @@ import pytest
 import sfumato
 from sfumato.cli.main import main
 from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.corpora.customersim import generate_customersim
 from sfumato.policies.identity import policy_code
 from sfumato.policies.parsing import parse_policy
 from sfumato.policies.policy import Policy
+from sfumato.studies.kinds.corpus import _shortened
 from sfumato.studies.study import Study
 from sfumato.text.document import Document
 from sfumato.training.run import Run
@@ -189,6 +193,18 @@ def test_a_study_trains_and_measures_taggers(public: str, here: Path, tmp_path: 
     rows = [row for row in study.run(workers=0).rows() if row.by == "entities"]
     assert [row.metric for row in rows][:3] == FIGURES
     assert {(row.better, row.n) for row in rows} == {("higher", 6)}
+
+
+def test_spans_of_a_shortened_dialogue_lie_within_it() -> None:
+    (made,) = generate_customersim(1, Randomness.reproducible(4))
+    whole = replace(made.document, spans=made.spans)
+    for lines_kept in range(1, len(whole.text.split("\n")) + 1):
+        short = _shortened(whole, lines_kept)
+        kept = [(one.start, one.end, one.label) for one in short.spans]
+        assert kept == [
+            (one.start, one.end, one.label) for one in made.spans if one.end <= len(short.text)
+        ]
+    assert len(_shortened(whole, 1).spans) < len(_shortened(whole, None).spans)
 
 
 def test_a_study_refuses_spans_that_would_not_fit(here: Path) -> None:
