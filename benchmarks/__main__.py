@@ -29,6 +29,7 @@ NAMES = (
     "memory",
     "training_step",
     "sliced_losses",
+    "carriers",
     "directional",
     "gradients",
     "rebuilding",

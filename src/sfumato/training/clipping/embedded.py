@@ -77,8 +77,8 @@ class EmbeddedRelease:
 
     @property
     def saturation(self) -> float:
-        """From here on a gradient is clipped in one of its parts."""
-        return self.sensitivity
+        """From here on a part of a gradient may be clipped."""
+        return min(self.embedding.clip_norm, self.residual.clip_norm)
 
     def contribute(self, recording: Recording, records: Records, noise: StepNoise) -> NamedTensors:  # noqa: ARG002  # noise is added once, at the end
         """The residuals of the records, clipped and summed; their embeddings are kept here."""
