@@ -207,7 +207,10 @@ def test_shadows_have_the_noise_of_the_target_and_its_level_promises_nothing(
     # Trained shadows are not needed to say what is proven.
     monkeypatch.setattr(shadows_module, "train_shadow", lambda *_: plain)
     public = PublicText(tuple(texts(160, 0.5, 2)), np.arange(160) < 80)
-    said = "\n".join(ATTACK.score(target, Suspicion(public=public), SEED(1)).notes)
+    found = ATTACK.score(target, Suspicion(public=public, truth=0.5), SEED(1))
+    assert [one.metric for one in found.figures] == [ACCURACY]
+    said = "\n".join(found.notes)
+    assert "0.5, near neither of the two" in said
     assert "19 of 24 must be replaced, that is 38 steps" in said
     assert "ε = 304" in said
 

@@ -13,7 +13,7 @@ Figures
     ``accuracy``: how many shadows are told rightly by an attacker who learned from others, trained
     on other documents (``shadows.py``, ``telling.py``): what a model trained like the target gives
     away. ``target``: whether the target itself was told rightly, 1 or 0, if the text it was trained
-    on is given (``members``).
+    on is given (``members``) and its share is near one of the two.
 
 Control
     The same between shadows of equal share, half of which are called high.
@@ -82,6 +82,8 @@ if TYPE_CHECKING:
 ACCURACY, TARGET = "accuracy", "target"
 # Two shadows of each share from each half of the text.
 FEWEST_SHADOWS = 8
+# A true share that is farther from both, in parts of their distance, is neither of them.
+NEAR = 0.25
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -224,8 +226,8 @@ class PropertyInference:
         teller = Teller.of(shadows, high, weights)
         verdict = float(teller.score(rows[-1:])[0])
         figures = [share_of(ACCURACY, (told > 0) == high)]
-        if data.truth is not None:
-            is_high = abs(data.truth - self.shares[1]) < abs(data.truth - self.shares[0])
+        is_high = self._is_high(data.truth)
+        if is_high is not None:
             correct = float((verdict > 0) == is_high)
             figures.append(Measured(TARGET, correct, None, None, 1, SHARE))
         alike = {
@@ -262,6 +264,14 @@ class PropertyInference:
             },
         )
 
+    def _is_high(self, truth: float | None) -> bool | None:
+        """Whether the true share is the high one; None if it is unknown, or near neither."""
+        low, high = self.shares
+        if truth is None:
+            return None
+        near = [one for one in (low, high) if abs(truth - one) <= NEAR * (high - low)]
+        return near[0] == high if near else None
+
     def _notes(self, verdict: float, alike: dict[str, float], truth: float | None) -> list[str]:
         said = "high" if verdict > 0 else "low"
         share = self.shares[1] if verdict > 0 else self.shares[0]
@@ -272,7 +282,12 @@ class PropertyInference:
             f"With {self.shadows} models a true accuracy of {tells_from(0.5, self.shadows):.2g} "
             "would be told from chance with a probability of 95 %.",
         ]
-        if truth is not None:
+        if truth is not None and self._is_high(truth) is None:
+            notes.append(
+                f"In truth the share is {truth:.3g}, near neither of the two: the verdict on the "
+                "target is neither right nor wrong."
+            )
+        elif truth is not None:
             notes.append(f"In truth the share is {truth:.3g}.")
         return notes
 
