@@ -185,6 +185,10 @@ def test_a_level_shows_what_it_does(studio: Visitor) -> None:
     expect(page.locator("#word .bars")).to_have_count(2)
     assert page.locator("#word .barrow.new").count() > 2
     assert "boston" in (page.locator("#word .barrow.guessed").first.text_content() or "")
+    # A bar means the same in both lists: what hardly ever comes is not as long as the best guess.
+    shares = "all => all.map((one) => Number(one.style.getPropertyValue('--share')))"
+    assert max(page.locator("#word .new .fill").evaluate_all(shares)) < 1
+    assert max(page.locator("#word .guessed .fill").evaluate_all(shares)) == 1
     # Few draws while something moves, many at rest.
     studio.asked.clear()
     page.focus("#epsilon")

@@ -5,7 +5,7 @@ import { at, h, put } from "./dom.js";
 import { count, percent, shortened } from "./numbers.js";
 import { choices, may, state, when } from "./store.js";
 import { atRest, Newest } from "./timing.js";
-import { bars, figure } from "./bars.js";
+import { bars, figure, largest } from "./bars.js";
 import { ownEntries } from "./corrections.js";
 import { labelOf, unmark, wordInFocus } from "./marks.js";
 import { lacking, said } from "./wording.js";
@@ -103,6 +103,8 @@ function spoken(view) {
 
 /** What is known of a word. */
 export function told(view) {
+  // A bar means the same in both lists: they stand below each other, and are compared.
+  const full = largest(...[view.replacements, view.attacker?.guesses].filter(Boolean));
   return [
     ...view.notes.map((note) => h("p", { class: "quiet" }, `${note.charAt(0).toUpperCase()}${note.slice(1)}.`)),
     view.stays || view.attacker
@@ -113,13 +115,13 @@ export function told(view) {
           view.attacker && figure("an attacker guesses it", view.attacker.right, "guess"),
         )
       : null,
-    view.replacements && view.replacements.words.length ? bars("It may become", view.replacements, { kind: "new" }) : null,
-    view.attacker ? attack(view) : null,
+    view.replacements && view.replacements.words.length ? bars("It may become", view.replacements, { kind: "new", full }) : null,
+    view.attacker ? attack(view, full) : null,
     view.examples.length ? examples(view.examples) : null,
   ];
 }
 
-function attack(view) {
+function attack(view, full) {
   const { attacker } = view;
   const blind = `Without seeing the output the best guess is “${attacker.blind.word}”, ${percent(attacker.blind.share)} by how frequent words are.`;
   const place = attacker.sees_place
@@ -128,7 +130,7 @@ function attack(view) {
   return h(
     "div",
     {},
-    bars("Seeing it, an attacker would guess", attacker.guesses, { marked: view.word.toLowerCase(), kind: "guessed" }),
+    bars("Seeing it, an attacker would guess", attacker.guesses, { marked: view.word.toLowerCase(), kind: "guessed", full }),
     h("p", { class: "quiet" }, `${blind}${place}`),
   );
 }
