@@ -158,19 +158,16 @@ def find_named_files(
 
 def corpus_settings(study: StudySpec) -> dict[str, Any]:
     """Everything that determines the texts that cells read."""
-    return (
-        {
-            "corpus": _corpus(study, study.corpus),
-            "test": None if study.test is None else _corpus(study, study.test),
-            # What nobody asked for names no cell, so that older results keep their names.
-            **({} if study.others is None else {"others": _corpus(study, study.others)}),
-            "canaries": None if study.canaries is None else asdict(study.canaries),
-            "manifest": _manifest(study),
-            "coins": None if study.coins is None else asdict(study.coins),
-        }
-        | ({"labels": list(study.labels(study.corpus))} if study.classes else {})
-        | ({"spans": True} if study.tags else {})
-    )
+    return {
+        "corpus": _corpus(study, study.corpus),
+        "test": None if study.test is None else _corpus(study, study.test),
+        # What nobody asked for names no cell, so that older results keep their names.
+        **({} if study.others is None else {"others": _corpus(study, study.others)}),
+        **({"spans": True} if study.tags else {}),
+        "canaries": None if study.canaries is None else asdict(study.canaries),
+        "manifest": _manifest(study),
+        "coins": None if study.coins is None else asdict(study.coins),
+    } | ({"labels": list(study.labels(study.corpus))} if study.classes else {})
 
 
 def _corpus(study: StudySpec, corpus: CorpusSettings) -> dict[str, Any]:

@@ -233,7 +233,8 @@ def test_the_tables_of_a_study_have_no_path_that_is_not_tried_above() -> None:
     paths = {"path", "manifest", "name", "tokenizer"}
     texts = {
         "author_field", "field", "format", "kind", "label_field", "long", "record", "secrets",
-        "template", "settings", "classes", "trainable", "pooling",
+        "template", "settings", "classes", "class_separator", "span_field", "tags", "trainable",
+        "pooling",
     }  # fmt: skip
     for table in (CorpusSettings, CanarySettings, Model):
         hints = get_type_hints(table)
