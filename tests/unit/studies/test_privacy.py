@@ -207,8 +207,8 @@ def test_a_group_with_too_few_others_is_not_attacked_alone(
 
 def test_what_the_texts_show_by_themselves_is_no_leakage_of_a_method() -> None:
     """Every name is one that an attack uses, so that none goes by unnoticed under another."""
-    from sfumato.attacks.membership.attack import ALONE
     from sfumato.attacks.membership.classifier import METRIC
+    from sfumato.attacks.membership.figures import ALONE
 
     declared = {name: needs_of(entry.load()) for name, entry in entries("attacks").items()}
     assert declared["membership"].about_the_data == (METRIC, ALONE)
