@@ -250,9 +250,7 @@ def register_own() -> None:
 
     AutoConfig.register(LstmConfig.model_type, LstmConfig, exist_ok=True)
     AutoModelForCausalLM.register(LstmConfig, LstmForCausalLM, exist_ok=True)
-    AutoConfig.register(
-        EncoderClassifierConfig.model_type, EncoderClassifierConfig, exist_ok=True
-    )
+    AutoConfig.register(EncoderClassifierConfig.model_type, EncoderClassifierConfig, exist_ok=True)
     AutoModelForSequenceClassification.register(
         EncoderClassifierConfig, EncoderForSequenceClassification, exist_ok=True
     )

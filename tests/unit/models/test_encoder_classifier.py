@@ -1,4 +1,4 @@
-"""The encoder of a T5 as a classifier: what it takes over, what it reads, and that it is clipped."""
+"""The encoder of a T5 as a classifier: what it takes over and reads, and that it is clipped."""
 
 from __future__ import annotations
 
@@ -136,7 +136,9 @@ def test_rows_are_apart_and_a_mean_over_the_batch_is_refused(
 
     def coupled(states: Tensor, counted: Tensor, pooling: str) -> Tensor:
         """The twin: every row divided by the longest one's length."""
-        return honest(states, counted, pooling) * counted.sum(1, keepdim=True) / counted.sum(1).max()
+        return (
+            honest(states, counted, pooling) * counted.sum(1, keepdim=True) / counted.sum(1).max()
+        )
 
     monkeypatch.setattr(encoder_classifier, "pool", coupled)
     with pytest.raises(CoupledRows):
