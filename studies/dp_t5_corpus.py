@@ -1,10 +1,11 @@
-"""Writes what ``dp-t5.toml`` reads: paragraphs of WikiText-2, some repeated, and a tokenizer.
+"""Writes what ``dp-t5.toml`` reads: beginnings of paragraphs, some repeated, and a tokenizer.
 
     python studies/dp_t5_corpus.py FOLDER --wikitext ../shared/data/wikitext-2
 
-``train.jsonl`` holds 160 paragraphs of the training part: 100 once, 40 four times, 20 nineteen
-times. ``others.jsonl`` are the next 160, which no model is trained on, ``test.jsonl`` 160 of the
-test part. The public tokenizer is learned from the validation part.
+A record is the first 32 characters of a paragraph of WikiText-2, about 16 tokens. ``train.jsonl`` holds 60 of the
+training part: 20 once, 20 three times, 20 ten times. ``others.jsonl`` are the next 60, which no
+model is trained on, ``test.jsonl`` 60 of the test part. The public tokenizer is learned from the
+validation part.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from sfumato.corpora.wikitext import read_wikitext
 from sfumato.models.bpe import train_bpe
 
 # How many paragraphs stand there how often.
-COPIES = {1: 60, 3: 40, 10: 20}
+COPIES = {1: 20, 3: 20, 10: 20}
 COUNT = sum(COPIES.values())
-# Shorter ones are headings and remarks.
-CHARACTERS = 120
-TOKENS = 1024
+# Shorter paragraphs are headings and remarks.
+SHORTEST = 120
+CHARACTERS = 32
+TOKENS = 512
 
 
 def main() -> None:
@@ -33,14 +35,14 @@ def main() -> None:
     parser.add_argument("--wikitext", type=Path, required=True, help="train, valid, test .raw.gz")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    long = [one for one in paragraphs(given.wikitext, "train") if len(one) > CHARACTERS]
+    long = [one for one in paragraphs(given.wikitext, "train") if len(one) > SHORTEST]
     first, repeated = 0, []
     for copies, count in COPIES.items():
         repeated += [one for one in long[first : first + count] for _ in range(copies)]
         first += count
     write(given.folder / "train.jsonl", repeated)
     write(given.folder / "others.jsonl", long[first : first + COUNT])
-    tested = (one for one in paragraphs(given.wikitext, "test") if len(one) > CHARACTERS)
+    tested = (one for one in paragraphs(given.wikitext, "test") if len(one) > SHORTEST)
     write(given.folder / "test.jsonl", islice(tested, COUNT))
     public = train_bpe(paragraphs(given.wikitext, "valid"), public=True, size=TOKENS)
     public.backend.save_pretrained(given.folder / "tokenizer")
@@ -54,7 +56,7 @@ def paragraphs(folder: Path, part: str) -> list[str]:
 
 def write(path: Path, texts: Iterable[str]) -> None:
     """One JSON object a line."""
-    lines = (json.dumps({"text": one}) + "\n" for one in texts)
+    lines = (json.dumps({"text": one[:CHARACTERS]}) + "\n" for one in texts)
     path.write_text("".join(lines), encoding="utf-8")
 
 

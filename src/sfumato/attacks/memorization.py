@@ -182,8 +182,8 @@ class Memorization:
             found = cut(data.others, target.model.tokenizer, self._cutting, randomness)
         except BadInput:
             return None  # all of them are too short
-        seen = {row.tobytes() for row in windows.tokens}
-        new = np.array([row.tobytes() not in seen for row in found.tokens], dtype=np.bool_)
+        # Of the training text also what is not tried: a part of it is no unseen document.
+        new = np.array([row.tobytes() not in windows.every for row in found.tokens], dtype=np.bool_)
         return found.only(new) if new.any() else None
 
     def _scores(

@@ -72,7 +72,7 @@ class Windows:
     """The first tokens of different documents, one row each, and how many documents share them.
 
     ``rarity`` is, for each row, the mean over its wanted tokens of −ln of the share of documents
-    that hold the token.
+    that hold the token. ``every`` are all beginnings, also those that are not tried.
     """
 
     tokens: NDArray[np.int64]
@@ -80,6 +80,7 @@ class Windows:
     rarity: NDArray[np.float64]
     cutting: Cutting
     too_short: int
+    every: frozenset[bytes] = frozenset()
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -130,6 +131,7 @@ def cut(
         rarity=_rarity(rows, wanted),
         cutting=cutting,
         too_short=len(rows) - len(long_enough),
+        every=frozenset(counts),
     )
 
 

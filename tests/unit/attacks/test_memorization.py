@@ -270,6 +270,14 @@ def test_a_model_is_asked_as_it_was_trained(name: str) -> None:
     assert never.figure("exact").value == 0.0
 
 
+def test_a_part_of_the_training_text_that_is_not_tried_is_no_unseen_document() -> None:
+    target = taught("encoder and decoder, spans")
+    attack = Memorization(prefix=GIVEN, suffix=WANTED, tries=50, by="span", most=1)
+    members = tuple(documents(LEARNED))
+    scores = attack.score(target, TrainedOn(members, None, members), Randomness.reproducible(2))
+    assert "exact, unseen documents" not in [one.metric for one in scores.figures]
+
+
 def test_a_greedy_answer_is_written_token_by_token() -> None:
     """One reading with the true tokens says the same as a decoder that writes."""
     target = taught("encoder and decoder, spans")

@@ -1,4 +1,4 @@
-"""The encoder of a T5 as a classifier: what it takes over, what it reads, and that it is clipped."""
+"""The encoder of a T5 as a classifier: what it takes over and reads, and that it is clipped."""
 
 from __future__ import annotations
 
