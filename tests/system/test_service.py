@@ -28,6 +28,7 @@ from system.conftest import environment
 
 LOADED = (*warm.LIGHT, "fastapi", "uvicorn.protocols.http.h11_impl", "uvicorn.loops.auto",
           "uvicorn.lifespan.on", "sfumato.service.app", "sfumato.policies.pii.tagger")  # fmt: skip
+FOR_EVER = 3600.0
 # How often a service is killed; SFUMATO_KILLS=40 takes some minutes.
 KILLS = int(os.environ.get("SFUMATO_KILLS", "3"))
 PROGRAM = "from sfumato.cli.main import run; run()"
@@ -144,7 +145,9 @@ def test_a_canary_is_in_nothing_that_the_process_says_or_keeps(tmp_path: Path) -
     served = Served(tmp_path)
     with Budget.at(served.place, served.key) as budget:
         budget.open(f"text:{canaries.WORD}", Limit.of("level", 1e6))
-    with served.start() as (process, url), httpx.Client(base_url=url, trust_env=False) as http:
+    patient = httpx.Client(trust_env=False, timeout=FOR_EVER)
+    with served.start() as (process, url), patient as http:
+        http.base_url = url
 
         def ask(method: str, path: str, body: bytes, headers: dict[str, Any]) -> Any:
             usual = {"Authorization": f"Bearer {served.token}", "Content-Type": "application/json"}

@@ -40,6 +40,7 @@ CODES = {
     "UndefinedGradient": 3,
     "UnknownWords": 3,
     "StorageFailed": 4,
+    "BudgetBusy": 4,
     "MissingModel": 4,
     "OutputExists": 4,
     "InputChanged": 4,
