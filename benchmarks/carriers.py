@@ -1,6 +1,6 @@
 """A step through carriers against plain, clipped and low-rank ones, on a small encoder.
 
-The encoder has BERT's shape (4 layers of width 256, 8,000 tokens, 5.3 million weights, of which 3.2
+The encoder has BERT's shape (4 layers of width 256, 8,000 tokens, 5.4 million weights, of which 3.2
 million are in large matrices), or a smaller one with ``--quick``; its weights are random, on which
 speed does not depend. Carriers and factors have rank 8. Private steps have noise, once for these
 few rows, the dearest case there is; rows are not compared with each other, which training does in
