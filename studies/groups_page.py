@@ -70,18 +70,23 @@ def by_group(rows: Sequence[Row]) -> Iterator[str]:
 
 def gap_table(rows: Sequence[Row]) -> Iterator[str]:
     """The worst group and the gap, by method and level."""
-    quantity = next(iter(quantities(rows)))
+    quantity = next(iter(quantities(rows)), None)
+    if quantity is None:
+        yield "Nothing is measured yet."
+        return
     gaps = {
         (gap.best.level, gap.best.method): gap
         for gap in gaps_of([point for point in _points(rows) if point.group], quantity)
     }
-    yield "| ε | groups count | gap | best | worst |"
-    yield "|---|---|---|---|---|"
+    yield "| ε | groups count | gap | best | worst | seeds |"
+    yield "|---|---|---|---|---|---|"
     for level, method in places(rows):
         gap = gaps[level, method]
         ends = gap.interval
         interval = "" if ends is None else f" ({ends[0]:.3f} – {ends[1]:.3f})"
-        told = f"{gap.width:.3f}{interval} | {gap.best.group} | {gap.worst.group}"
+        told = (
+            f"{gap.width:.3f}{interval} | {gap.best.group} | {gap.worst.group} | {gap.best.seeds}"
+        )
         yield f"| {_level(level)} | {method} | {told} |"
 
 
