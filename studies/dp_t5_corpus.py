@@ -2,10 +2,10 @@
 
     python studies/dp_t5_corpus.py FOLDER --wikitext ../shared/data/wikitext-2
 
-A record is the first 32 characters of a paragraph of WikiText-2, about 16 tokens. ``train.jsonl`` holds 60 of the
-training part: 20 once, 20 three times, 20 ten times. ``others.jsonl`` are the next 60, which no
-model is trained on, ``test.jsonl`` 60 of the test part. The public tokenizer is learned from the
-validation part.
+A record is the first 32 characters of a paragraph of WikiText-2, about 16 tokens. ``train.jsonl``
+holds 60 of the training part: 20 once, 20 three times, 20 ten times. ``others.jsonl`` are the next
+60, which no model is trained on, ``test.jsonl`` 60 of the test part. The public tokenizer is
+learned from the validation part.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ PLAIN = {"prefix": "prefix, no privacy", "spans": "spans, no privacy"}
 # What the paper says, to set ours beside.
 PUBLISHED = {6.23: 366, 320.0: 15}
 BASELINE = 0.02
-SPAN = Memorization(prefix=12, suffix=3, by="span", most=1000)
+SPAN = Memorization(prefix=8, suffix=3, by="span", most=1000)
 
 Found = dict[tuple[str, float | None], CellRecord]
 
@@ -135,13 +135,12 @@ def learned(runs: Found, measures: Found) -> Iterator[str]:
     yield "|---|---|---|---|"
     for key, cell in measures.items():
         figures = {row.metric: row for row in cell.rows}
-        plan = _plan(runs.get(key))
-        noise = plan.get("noise_multiplier") if plan.get("private", True) else None
+        noise = _noise(runs.get(key))
         told = (
             f"{row.value:.3g} ({row.low:.3g}–{row.high:.3g})"
             for row in (figures["perplexity"], figures["accuracy"])
         )
-        shown_noise = f"{noise:.3g}" if isinstance(noise, float) and noise else "–"
+        shown_noise = f"{noise:.3g}" if noise else "–"
         yield f"| {_name(key)} | {shown_noise} | {' | '.join(told)} |"
 
 
@@ -170,7 +169,7 @@ def as_spans(folder: StudyFolder, cells: Sequence[CellRecord], runs: Found) -> I
         if key[0].startswith("spans"):
             target = open_model(folder.cell(cell.key) / "run", any_kind=True)
             data = TrainedOn(members, None, others)
-            for suffix in (3, 6):
+            for suffix in (3, 4):
                 attack = replace(SPAN, suffix=suffix)
                 scores = attack.score(target, data, Randomness.reproducible(1))
                 figures = {one["metric"]: one for one in scores.as_dict()["figures"]}
@@ -198,9 +197,11 @@ def _name(key: tuple[str, float | None]) -> str:
     return method if level is None else f"{method}, ε = {level:g}"
 
 
-def _plan(cell: CellRecord | None) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = {} if cell is None else cell.details.get("plan", {})
-    return found
+def _noise(cell: CellRecord | None) -> float:
+    """The noise multiplier of a run's first stage; 0 without noise."""
+    plan: Mapping[str, Any] = {} if cell is None else cell.details.get("plan", {})
+    stages = plan.get("stages") or [{}]
+    return float(stages[0].get("noise_multiplier", 0.0))
 
 
 def _level(cell: CellRecord | None) -> str:

@@ -24,7 +24,7 @@ from sfumato.studies.cell import RUN
 from sfumato.studies.folder import DONE, StudyFolder
 
 # Records to learn from, and sentences to test on.
-LEARNED, TESTED = 2000, 800
+LEARNED, TESTED = 2000, 400
 SETTINGS = {"layers": 1, "width": 64, "heads": 4, "inner": 128, "context": 48}
 TASKS = ("SST-2", "CoLA")
 
@@ -92,7 +92,7 @@ def said(output: Path, task: str, model: Path | None, name: str) -> str:
         settings=SETTINGS if model is None else None,
         classes=("0", "1"),
         label_field="label",
-        epochs=4,
+        epochs=3,
         batch_size=50,
         learning_rate=0.002,
         seed=1,
