@@ -54,7 +54,7 @@ def _step(shape: tuple[int, int, int, int, int], way: str) -> Work:
     network: Any = T5ForConditionalGeneration(
         T5Config(
             vocab_size=tokens, d_model=width, d_kv=width // 4, d_ff=2 * width, num_layers=layers,
-            num_heads=4, dropout_rate=0.0, decoder_start_token_id=0,
+            num_heads=4, dropout_rate=0.0,
         )
     )  # fmt: skip
     read, labels = torch.randint(tokens, (2, rows, places))

@@ -55,7 +55,7 @@ class EncoderForSequenceClassification(T5PreTrainedModel):
         super().__init__(config)
         self.transformer = T5EncoderModel(config)
         self.dropout = nn.Dropout(config.classifier_dropout)
-        self.score = nn.Linear(config.d_model, config.num_labels)
+        self.score = nn.Linear(config.d_model, int(config.num_labels or 0))
         self.post_init()  # type: ignore[no-untyped-call]
 
     def forward(

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from naive_gradients import TOLERANCE, worst_difference
 from sfumato.core.errors import CoupledRows
 from sfumato.core.randomness import Randomness
-from sfumato.models import encoder_classifier
+from sfumato.models import encoder_classifier, pooling
 from sfumato.models.load import LoadedModel, load_model, save_model
 from sfumato.text.document import Document
 from sfumato.training.batches import PhysicalBatch, physical_batches
@@ -132,13 +132,11 @@ def test_rows_are_apart_and_a_mean_over_the_batch_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     trained(fresh(), monkeypatch)
-    honest = encoder_classifier.pool
+    honest = pooling.pool
 
-    def coupled(states: Tensor, counted: Tensor, pooling: str) -> Tensor:
+    def coupled(states: Tensor, counted: Tensor, how: str) -> Tensor:
         """The twin: every row divided by the longest one's length."""
-        return (
-            honest(states, counted, pooling) * counted.sum(1, keepdim=True) / counted.sum(1).max()
-        )
+        return honest(states, counted, how) * counted.sum(1, keepdim=True) / counted.sum(1).max()
 
     monkeypatch.setattr(encoder_classifier, "pool", coupled)
     with pytest.raises(CoupledRows):
