@@ -21,7 +21,8 @@ from sfumato.catalog import entries
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.json import read_object
 from sfumato.core.pretrained import read_network
-from sfumato.models.name import is_built_in, local_folder
+from sfumato.models.hub import folder_of
+from sfumato.models.name import is_built_in
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -47,12 +48,7 @@ def kind_of(spec: str) -> str:
     """
     if is_built_in(spec):
         return str(getattr(entries("models")[spec].load(), "kind", CAUSAL))
-    folder = local_folder(spec)
-    if folder is None:
-        from sfumato.models.load import folder_of
-
-        folder = folder_of(spec)
-    return kind_in(folder)
+    return kind_in(folder_of(spec))
 
 
 def kind_in(folder: Path) -> str:

@@ -38,15 +38,14 @@ from sfumato.core.checks import extra, one_of
 from sfumato.core.errors import (
     BadInput,
     InvalidArgument,
-    MissingModel,
     OutputExists,
     StorageFailed,
-    suggestion,
 )
 from sfumato.core.pretrained import quiet, read_config, read_network
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import configure
 from sfumato.models.bpe import default_tokenizer
+from sfumato.models.hub import folder_of
 from sfumato.models.kinds import (
     KINDS,
     ONLY_CLASSIFIERS,
@@ -55,9 +54,9 @@ from sfumato.models.kinds import (
     only_classifies,
     read_text_network,
 )
-from sfumato.models.name import check_model, is_built_in, local_folder
+from sfumato.models.name import check_model, is_built_in
 from sfumato.models.places import places_to_read, places_to_write
-from sfumato.models.pooling import STATED_IN, check_pooling, choose_pooling, set_pooling
+from sfumato.models.pooling import check_pooling, choose_pooling, set_pooling
 from sfumato.models.provenance import write_provenance
 from sfumato.models.token_heads import build_tagger, read_tagger
 from sfumato.models.tokenizer import Tokenizer, has_tokenizer, load_tokenizer
@@ -66,9 +65,6 @@ from sfumato.statistics.class_tree import ClassTree
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-SECONDS = 10.0
-# Weights in other formats are never read, so they are not fetched.
-_WANTED = ["*.json", "*.txt", "*.model", "*.safetensors"]
 # The setting of a saved classifier that says what separates the parts of its classes.
 SEPARATOR = "sfumato_class_separator"
 # The context of a network that states none.
@@ -467,54 +463,3 @@ def is_causal(model: PreTrainedModel) -> bool:
     if before.isnan().any():
         raise BadInput("the model gives no finite numbers; its training may have diverged")
     return bool((before - after).abs().max() <= 1e-6 * before.abs().max())
-
-
-def folder_of(spec: str) -> Path:
-    """The folder of a path, or of a name on the hub."""
-    here = local_folder(spec)
-    return _from_hub(spec) if here is None else here
-
-
-def _from_hub(name: str) -> Path:
-    extra("huggingface_hub", needed_for="a model from the hub", extra="train")
-    from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
-
-    try:
-        # One request first: the loader's own requests are retried for most of a minute.
-        HfApi().model_info(name, timeout=SECONDS)
-        return _snapshot(name, offline=False)
-    except RepositoryNotFoundError:
-        problem = "the hub has no such model that is open to you"
-    except HfHubHTTPError as error:
-        problem = f"the hub answered with an error ({type(error).__name__})"
-    except Exception as error:  # the HTTP library has its own errors, which change between versions
-        problem = f"the hub cannot be reached ({type(error).__name__})"
-    cached = _from_cache(name)
-    if cached is None:
-        raise MissingModel(
-            f"no model {name!r}: it is no folder here, and {problem}; "
-            f"{suggestion(name, entries('models'))}"
-        )
-    return cached
-
-
-def _from_cache(name: str) -> Path | None:
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
-    try:
-        # The same patterns as for fetching: with others, the cache reports files as missing.
-        return _snapshot(name, offline=True)
-    except LocalEntryNotFoundError:
-        return None
-
-
-def _snapshot(name: str, *, offline: bool) -> Path:
-    from huggingface_hub import snapshot_download
-
-    # Subfolders hold the same weights in formats for other programs, but for one small file.
-    found = snapshot_download(
-        name, allow_patterns=_WANTED, ignore_patterns="*/*", local_files_only=offline
-    )
-    snapshot_download(name, allow_patterns=STATED_IN, local_files_only=offline)
-    return Path(found)

@@ -190,9 +190,9 @@ def levels_by_group(plan: TrainingPlan, weights: GroupWeights | str) -> dict[str
 def _level(plan: Plan, share: float) -> float:
     if share == 1.0:
         return plan.epsilon()
-    # Rounded down: never more noise than there is.
+    # Rounded down, by more than shares are rounded (to float32): never more noise than there is.
     stages = tuple(
-        replace(one, noise_multiplier=one.noise_multiplier / share * (1 - 1e-9))
+        replace(one, noise_multiplier=one.noise_multiplier / share * (1 - 1e-6))
         for one in plan.stages
     )
     with quietly():

@@ -26,9 +26,9 @@ NAME = "somebody/tiny"
 PROGRAM = """
 import sys
 from sfumato.core.errors import MissingModel
-from sfumato.models import load
-from sfumato.models.load import folder_of
-load.SECONDS = 1200.0  # a busy machine takes long to answer
+from sfumato.models import hub
+from sfumato.models.hub import folder_of
+hub.SECONDS = 1200.0  # a busy machine takes long to answer
 try:
     print(folder_of(sys.argv[1]))
 except MissingModel as error:

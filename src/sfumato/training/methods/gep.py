@@ -56,6 +56,7 @@ class Gep(Private):
     """
 
     name: ClassVar[str] = "gep"
+    weighs_groups: ClassVar[bool] = False  # both parts of a sum would have to be weighed alike
 
     public: FileToRead = field(default="", repr=False)
     public_field: str = "text"
