@@ -10,9 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from naive_gradients import TOLERANCE, worst_difference
-from sfumato.core.errors import CoupledRows
+from sfumato.core.errors import CoupledRows, InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.models import encoder_classifier, pooling
+from sfumato.models.head import HeadOnly
 from sfumato.models.load import LoadedModel, load_model, save_model
 from sfumato.text.document import Document
 from sfumato.training.batches import PhysicalBatch, physical_batches
@@ -141,3 +142,10 @@ def test_rows_are_apart_and_a_mean_over_the_batch_is_refused(
     monkeypatch.setattr(encoder_classifier, "pool", coupled)
     with pytest.raises(CoupledRows):
         trained(fresh(), monkeypatch)
+
+
+def test_its_head_is_trained_on_the_whole_network_and_reads_the_mean() -> None:
+    """T5's layers also hand on their positions, so what they say cannot be computed in advance."""
+    assert HeadOnly.of(fresh().network) is None
+    with pytest.raises(InvalidArgument, match="leave it out"):
+        loaded("t5-small-from-scratch", settings=SMALL, pooling="first")
