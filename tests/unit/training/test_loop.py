@@ -164,7 +164,7 @@ def test_a_record_larger_than_a_batch_is_clipped_as_one(monkeypatch: pytest.Monk
     assert in_many == pytest.approx(in_one_batch, abs=1e-6)
 
     # The twin clips every batch of the record by itself.
-    monkeypatch.setattr(PrivateStep, "one_record", lambda _: nullcontext())
+    monkeypatch.setattr(PrivateStep, "one_record", lambda _, **__: nullcontext())
     assert reach(4096) == pytest.approx(in_one_batch)
     assert reach(CONTEXT) > 2 * in_one_batch
 
@@ -460,10 +460,14 @@ def test_memory_that_runs_out_does_not_tell_how_much_a_batch_needed(
 
 
 def by_tokens_of_the_batch(
-    network: Any, inputs: dict[str, Any], labels: torch.Tensor, weights: torch.Tensor
+    network: Any,
+    inputs: dict[str, Any],
+    labels: torch.Tensor,
+    weights: torch.Tensor,
+    levels: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """What is left to the rows to share: the number of all tokens in the batch."""
-    losses = row_losses(network, inputs, labels, torch.ones_like(weights))
+    losses = row_losses(network, inputs, labels, torch.ones_like(weights), levels)
     return losses / (labels >= 0).sum()
 
 
