@@ -133,6 +133,10 @@ class PrivateStep:
         self._check_share(share)
         if self._record is not None and owner is not None:
             raise InvalidArgument("within one_record all rows have the same owner; give none")
+        if self._record is not None and share != 1.0:
+            raise InvalidArgument(
+                "within one_record all rows have the same share; give it to one_record"
+            )
         records = self.recording.backward(losses, owner)
         if self._record is not None:
             _add(self._record, self.recording.weighted_sums(torch.ones_like(losses), records))

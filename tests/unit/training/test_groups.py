@@ -185,6 +185,17 @@ def test_a_record_of_several_batches_has_its_share_once() -> None:
     assert found[1] == pytest.approx(found[0] / 4)
 
 
+def test_a_share_within_a_record_is_refused_and_not_passed_over() -> None:
+    model = linear()
+    step = make_private(
+        model, SGD(model.parameters(), lr=1e-9), clipper=Flat(BOUND), noise_multiplier=0.0,
+        expected_batch_size=1.0, randomness=Randomness.reproducible(1),
+    )  # fmt: skip
+    with pytest.raises(InvalidArgument, match="same share"), step.one_record():
+        step.backward(model(torch.ones(2, 6))[:, 0], share=0.25)
+    step.close()
+
+
 def test_noise_of_single_records_is_not_shrunk() -> None:
     model = linear()
     step = PrivateStep(

@@ -126,8 +126,12 @@ class Findings:
 def _is_about_texts(target: ModelTarget) -> bool:
     """Whether the claim is about one text that is added or removed."""
     plan = (target.settings or {}).get("plan")
-    unit = plan.get("unit", "example") if isinstance(plan, dict) else "example"
-    return target.notion in (Notion.PURE_DP, Notion.APPROXIMATE_DP) and unit == "example"
+    said = plan if isinstance(plan, dict) else {}
+    one_text = said.get("unit", "example") == "example"
+    # Runs with a text and without it are no neighbors if one text takes the place of another.
+    there_or_not = said.get("neighbors", "add-or-remove") == "add-or-remove"
+    known = target.notion in (Notion.PURE_DP, Notion.APPROXIMATE_DP)
+    return known and one_text and there_or_not
 
 
 def too_few(others: int) -> str | None:

@@ -320,7 +320,8 @@ def _about(target: ModelTarget, draws: Draws, plan: ShadowPlan, noisy: bool) -> 
     """How the shadows differ from the target, and what its level proves."""
     size, notes = draws.chosen.shape[1], list[str]()
     claims = target.epsilon is not None and np.isfinite(target.epsilon)
-    units = int((target.settings or {})["plan"]["units"])
+    said = (target.settings or {})["plan"]
+    units = int(said["units"])
     if size != units:
         less = " (there is not enough other text for more)" if size < plan.documents else ""
         notes.append(
@@ -332,12 +333,15 @@ def _about(target: ModelTarget, draws: Draws, plan: ShadowPlan, noisy: bool) -> 
             "Shadows were trained without the noise of the target's method: the figures are those "
             "of models without noise."
         )
-    if claims and target.notion in (Notion.PURE_DP, Notion.APPROXIMATE_DP):
+    about_one = said.get("unit", "example") == "example"  # authors have shares of another kind
+    if claims and about_one and target.notion in (Notion.PURE_DP, Notion.APPROXIMATE_DP):
         moved = max(1, round(units * (plan.shares[1] - plan.shares[0])))
+        # Neighbors may be those that differ by a document that takes the place of another.
+        steps = moved if said.get("neighbors") == "replacement" else 2 * moved
         notes.append(
             f"ε = {target.epsilon:.4g} is about one document. To change the share, {moved:,} of "
-            f"{units:,} must be replaced, that is {2 * moved:,} steps from neighbor to neighbor: "
-            f"group privacy proves ε = {2 * moved * (target.epsilon or 0.0):.4g} for the two "
+            f"{units:,} must be replaced, that is {steps:,} steps from neighbor to neighbor: "
+            f"group privacy proves ε = {steps * (target.epsilon or 0.0):.4g} for the two "
             "shares, which is no protection. What all documents say together is what a model is "
             "trained to learn; this level does not promise to hide it."
         )

@@ -82,7 +82,7 @@ class EmbeddedRelease:
 
     def contribute(self, recording: Recording, records: Records, noise: StepNoise) -> NamedTensors:  # noqa: ARG002  # noise is added once, at the end
         """The residuals of the records, clipped and summed; their embeddings are kept here."""
-        if recording.slots.keys() != self.basis.keys():
+        if [*recording.slots] != [*self.basis]:
             raise InvalidArgument("a step needs a basis for exactly the weights that are trained")
         size = recording.measure(records).size
         return self._split(recording.gradients(records), size)
@@ -141,16 +141,20 @@ class EmbeddedRelease:
             one.sub_(embedded @ basis)
         single = places[0][0].dtype
         along = replace(bound_formed(embedded), size=size, dtype=single).bounds()
-        across = replace(together([bound_formed(one) for one in left.values()]), size=size).bounds()
+        # In the shapes of the parameters: one sum over a large one has no bound in its precision.
+        shaped = [one.view(len(size), *self.basis[name].shape[1:]) for name, one in left.items()]
+        across = replace(together([bound_formed(one) for one in shaped]), size=size).bounds()
         refuse_undefined(along)
         refuse_undefined(across)
-        self._embedded = self._sum_so_far() + weigh(self.embedding.scales(along), embedded)
         scales = self.residual.scales(across)
         scales = torch.where(scales < torch.finfo(single).tiny, 0.0, scales).to(single)
-        return [
+        residuals = [
             (name, weigh(scales, one).view(self.basis[name].shape[1:]))
             for name, one in left.items()
         ]
+        # Last: a batch that fails before, for lack of memory, may be given again, and counts once.
+        self._embedded = self._sum_so_far() + weigh(self.embedding.scales(along), embedded)
+        return residuals
 
     def _sum_so_far(self) -> Tensor:
         if not self.basis:

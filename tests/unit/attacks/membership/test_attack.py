@@ -328,6 +328,8 @@ def test_what_the_level_of_a_run_allows_stands_beside_the_figures(world: World) 
         replace(private, epsilon=math.inf),
         replace(private, notion="selective differential privacy"),
         replace(private, settings={"plan": {"unit": "author"}}),
+        # A run that tells how many texts it had keeps this level, and tells one text by itself.
+        replace(private, settings={"plan": {"unit": "example", "neighbors": "replacement"}}),
     ):
         assert "bounds" not in attack.score(other, data, Randomness.reproducible(1)).details
 

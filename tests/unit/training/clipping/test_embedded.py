@@ -13,6 +13,10 @@ from clipping_adversary import SHORT, Case, canceled, drawn, opposed
 from sfumato.accounting.events import jointly
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.models.encoder_classifier import (
+    EncoderClassifierConfig,
+    EncoderForSequenceClassification,
+)
 from sfumato.training.clipping import embedded
 from sfumato.training.clipping.clippers import Flat
 from sfumato.training.clipping.embedded import EmbeddedRelease
@@ -178,3 +182,62 @@ def test_a_step_needs_a_basis_for_all_its_weights() -> None:
         release.basis = {"weight": some_basis(model)["weight"]}
 
     refused(too_little)
+
+
+def test_parameters_that_a_layer_finds_out_of_turn_keep_their_part_of_the_basis() -> None:
+    """The table of relative positions of a T5 is found before the matrices that stand before it."""
+    config = EncoderClassifierConfig(
+        vocab_size=11, d_model=6, d_kv=3, d_ff=6, num_layers=1, num_heads=2, num_labels=2,
+        dropout_rate=0.0, is_encoder_decoder=False, use_cache=False,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    model = EncoderForSequenceClassification(config).train()
+    tokens = torch.randint(1, 11, (3, 4), generator=chance(2))
+    wanted = torch.autograd.grad(model(tokens).logits[:, 0].sum(), list(model.parameters()))
+    release = EmbeddedRelease(1e6, 1e6)
+    release.basis = some_basis(model)
+    step = PrivateStep(
+        model, torch.optim.SGD(model.parameters(), lr=0.0), release=release, noise_multiplier=0.0,
+        expected_batch_size=1.0, randomness=Randomness.reproducible(0),
+    )  # fmt: skip
+    step.backward(model(input_ids=tokens).logits[:, 0])
+    step.step()
+    for one, gradient in zip(model.parameters(), wanted, strict=True):
+        torch.testing.assert_close(one.grad, gradient, atol=1e-4, rtol=1e-3)
+    release.basis = dict(reversed(some_basis(model).items()))
+    with pytest.raises(InvalidArgument, match="basis"):
+        step.backward(model(input_ids=tokens).logits[:, 0])
+    step.close()
+
+
+def test_a_large_matrix_is_clipped_no_further_than_a_small_one() -> None:
+    """Four million squares in one sum of single precision would be in doubt by a third."""
+    release = EmbeddedRelease(1.0, 1.0)
+    release.basis = {"weight": torch.zeros(1, 2048, 2048)}
+    noise = StepNoise(0.0, Randomness.reproducible(0))
+    ((_, added),) = release.contribute_whole({"weight": torch.ones(2048, 2048)}, noise)
+    assert 0.98 < float(added.double().norm()) <= 1.0
+
+
+def test_a_batch_that_failed_and_is_given_again_counts_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case = drawn("linear", (1, 6, 12), chance(7))
+    release = EmbeddedRelease(SHORT, SHORT / 3)
+    release.basis = some_basis(case.model)
+    step = private_step(case, release)
+    honest = embedded.weigh
+
+    def weigh(weights: Tensor, rows: Tensor) -> Tensor:
+        if rows.dtype == torch.float32:  # the residuals, which are far larger
+            raise MemoryError
+        return honest(weights, rows)
+
+    monkeypatch.setattr(embedded, "weigh", weigh)
+    with pytest.raises(MemoryError):
+        step.backward(case.losses(case.entered, case.pull))
+    monkeypatch.undo()
+    step.backward(case.losses(case.entered, case.pull))
+    assert release._embedded is not None
+    assert float(release._embedded.norm()) <= SHORT * MOST
+    step.close()

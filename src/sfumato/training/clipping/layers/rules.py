@@ -153,7 +153,10 @@ def find_layers(model: nn.Module, batch: CurrentBatch) -> list[Layer]:
 
 
 def assign_slots(model: nn.Module, layers: Iterable[Layer]) -> dict[str, Slot]:
-    """Give each trainable parameter one slot, shared by all layers that use it; slots by name."""
+    """Give each trainable parameter one slot, shared by all layers that use it.
+
+    They are by name, in the order of the model's parameters, whichever layer was found first.
+    """
     names = {parameter: name for name, parameter in model.named_parameters()}
     roles: dict[nn.Parameter, set[Role]] = {}
     for layer in layers:
@@ -176,7 +179,7 @@ def assign_slots(model: nn.Module, layers: Iterable[Layer]) -> dict[str, Slot]:
         raise InvalidArgument(
             "the model has no trainable parameters; unfreeze what is to be trained"
         )
-    return {names[parameter]: slot for parameter, slot in known.items()}
+    return {name: known[parameter] for parameter, name in names.items() if parameter in known}
 
 
 def _join(name: str, key: str) -> str:
