@@ -214,8 +214,8 @@ def test_shadows_have_the_noise_of_the_target_and_its_level_promises_nothing(
     assert "19 of 24 must be replaced, that is 38 steps" in said
     assert "ε = 304" in said
     for changed, steps in (({"neighbors": "replacement"}, "is 19 steps"), ({"unit": "author"}, "")):
-        other = replace(target, settings={**settings, "plan": plan | changed})
-        notes = ATTACK.score(other, Suspicion(public=public, truth=0.5), SEED(1)).notes
+        changed_target = replace(target, settings={**settings, "plan": plan | changed})
+        notes = ATTACK.score(changed_target, Suspicion(public=public, truth=0.5), SEED(1)).notes
         assert [steps in one for one in notes if "group privacy" in one] == [True] * bool(steps)
 
 

@@ -17,7 +17,7 @@ from sfumato.models.encoder_classifier import (
     EncoderClassifierConfig,
     EncoderForSequenceClassification,
 )
-from sfumato.training.clipping import embedded
+from sfumato.training.clipping import embedded, rounding
 from sfumato.training.clipping.clippers import Flat
 from sfumato.training.clipping.embedded import EmbeddedRelease
 from sfumato.training.clipping.release import StepNoise
@@ -187,7 +187,7 @@ def test_a_step_needs_a_basis_for_all_its_weights() -> None:
 def test_parameters_that_a_layer_finds_out_of_turn_keep_their_part_of_the_basis() -> None:
     """The table of relative positions of a T5 is found before the matrices that stand before it."""
     config = EncoderClassifierConfig(
-        vocab_size=11, d_model=6, d_kv=3, d_ff=6, num_layers=1, num_heads=2, num_labels=2,
+        vocab_size=11, d_model=6, d_kv=3, d_ff=6, num_layers=1, num_heads=2,
         dropout_rate=0.0, is_encoder_decoder=False, use_cache=False,
     )  # fmt: skip
     torch.manual_seed(0)
@@ -226,7 +226,7 @@ def test_a_batch_that_failed_and_is_given_again_counts_once(
     release = EmbeddedRelease(SHORT, SHORT / 3)
     release.basis = some_basis(case.model)
     step = private_step(case, release)
-    honest = embedded.weigh
+    honest = rounding.weigh
 
     def weigh(weights: Tensor, rows: Tensor) -> Tensor:
         if rows.dtype == torch.float32:  # the residuals, which are far larger
