@@ -137,6 +137,10 @@ def in_options(message: str) -> str:
     return reword(message, _in_options)
 
 
+# Options that take a list with commas, and not once for each.
+_IN_ONE = ("classes", "tags")
+
+
 def _in_options(reference: Reference) -> str:
     options = [_option(name, value) for name, value in reference.settings.items()]
     if not reference.function:
@@ -151,6 +155,8 @@ def _in_options(reference: Reference) -> str:
 
 def _option(name: str, value: Any) -> str:
     option = "--" + _OPTIONS.get(name, name).replace("_", "-")
+    if isinstance(value, list) and name in _IN_ONE:
+        return _option(name, ",".join(map(str, value)))
     if isinstance(value, list):
         return " ".join(_option(name, one) for one in value)
     if isinstance(value, dict):

@@ -33,7 +33,12 @@ KINDS = (CAUSAL, CLASSIFIER, MASKED, SEQ2SEQ, TAGGER)
 # The setting of a saved network that says what it was trained to predict.
 OBJECTIVE = "training_objective"
 # Types of our own networks that have no other head.
-ONLY_CLASSIFIERS = ("sfumato-bag-of-words", "sfumato-bilstm", "sfumato-cnn")
+ONLY_CLASSIFIERS = (
+    "sfumato-bag-of-words",
+    "sfumato-bilstm",
+    "sfumato-cnn",
+    "sfumato-t5-classifier",
+)
 _PROBE = 8
 _AUTOMATIC = {
     SEQ2SEQ: ("AutoModelForSeq2SeqLM", "a model of encoder and decoder"),

@@ -58,7 +58,7 @@ from sfumato.models.name import check_model, is_built_in
 from sfumato.models.places import places_to_read, places_to_write
 from sfumato.models.pooling import check_pooling, choose_pooling, set_pooling
 from sfumato.models.provenance import write_provenance
-from sfumato.models.token_heads import build_tagger, read_tagger
+from sfumato.models.token_heads import build_tagger, has_tagging_head, read_tagger
 from sfumato.models.tokenizer import Tokenizer, has_tokenizer, load_tokenizer
 from sfumato.statistics.class_tree import ClassTree
 
@@ -159,7 +159,8 @@ def load_model(  # noqa: PLR0913  # what is loaded, and how it is read
         raise InvalidArgument("classes are for kind='classifier'; a language model has none")
     check_pooling(pooling, kind)
     if len(set(classes)) != len(classes):
-        raise InvalidArgument("classes must differ from each other")
+        named = "the types of a tagger" if kind == TAGGER else "classes"
+        raise InvalidArgument(f"{named} must differ from each other")
     extra("transformers", needed_for="a model", extra="train")
     check_model(spec, settings or {})
     with quiet(), draw_weights_from(randomness):
@@ -222,6 +223,11 @@ def _from_folder(
     tags: tuple[str, ...] = ()
     if kind != "classifier" and config.model_type in ONLY_CLASSIFIERS:
         raise InvalidArgument(only_classifies(f"the model in {folder}"))
+    if kind != TAGGER and has_tagging_head(config):
+        raise InvalidArgument(
+            f"the model in {folder} is a tagger, which labels tokens; take a model with another "
+            "head, or the one that the tagger was made of"
+        )
     if kind == TAGGER:
         network, tags, new = read_tagger(folder, config, classes)
         classes = ()

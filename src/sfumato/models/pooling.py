@@ -66,6 +66,11 @@ def check_pooling(pooling: str | None, kind: str) -> None:
         return
     one_of("pooling", pooling, POOLINGS)
     if kind != "classifier":
+        if kind == "tagger":
+            raise InvalidArgument(
+                f"`pooling={pooling!r}` says what a classifier reads; a tagger reads every token. "
+                "Leave it out"
+            )
         raise InvalidArgument(
             f"`pooling={pooling!r}` says what a classifier reads; a language model reads every "
             "token. Leave it out, or give `classes=...`"

@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from sfumato.core.checks import extra
+from sfumato.core.errors import MissingModel
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import FileToRead
 from sfumato.models.kinds import TAGGER
 from sfumato.models.load import LoadedModel, load_model
+from sfumato.models.name import local_folder
 from sfumato.models.tagging import find_spans
 from sfumato.policies.identity import Identity
 from sfumato.text.document import Document
@@ -59,8 +61,11 @@ class TaggerPolicy:
 
     @property
     def _place(self) -> Path:
-        inside = Path(self.folder) / "model"
-        return inside if inside.is_dir() else Path(self.folder)
+        here = local_folder(str(self.folder))
+        if here is None:  # a policy is not asked of the hub: a misspelled folder stays here
+            raise MissingModel(f"there is no folder {self.folder} to load a tagger from")
+        inside = here / "model"
+        return inside if inside.is_dir() else here
 
     @cached_property
     def _model(self) -> LoadedModel:

@@ -39,13 +39,15 @@ def read_tagger(
     folder: Path, config: Any, types: Sequence[str]
 ) -> tuple[PreTrainedModel, tuple[str, ...], tuple[str, ...]]:
     """A network of a folder, its labels, and the weights that were drawn as it has none."""
-    if any(name.endswith(_HEAD) for name in config.architectures or ()):
-        labels = _own_labels(folder, config, types)
-    else:
-        labels = _new_labels(types)
+    labels = _own_labels(folder, config, types) if has_tagging_head(config) else _new_labels(types)
     network, missing = read_network(f"AutoModel{_HEAD}", folder, "a tagger", classes=len(labels))
     _name(network, labels)
     return network, labels, tuple(missing)
+
+
+def has_tagging_head(config: Any) -> bool:
+    """Whether a folder with this configuration holds a tagger."""
+    return any(name.endswith(_HEAD) for name in config.architectures or ())
 
 
 def _new_labels(types: Sequence[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.catalog import find
 from sfumato.core.checks import extra, pairs
-from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.core.errors import BadInput, InvalidArgument, MalformedRecord
 from sfumato.core.progress import progress
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def train(
     labeled = replace(source, layout=replace(layout, label_field=label_field, group_field=None))
     checked = [] if valid is None else valid_documents(str(valid), labeled, format, names)
     refuse_other_types(checked, types)
-    documents = read_source(source)
+    documents = _read_grouped(source) if group_field and not label_field else read_source(source)
     chosen_tokenizer = choose_tokenizer(tokenizer, tokenizer_corpus, source, documents)
     if codes:
         documents, checked = with_codes(documents, codes), with_codes(checked, codes)
@@ -306,6 +306,15 @@ def _split_settings(
         else:
             (of_policies if owner else of_model)[key] = value
     return of_model, of_method, of_policies
+
+
+def _read_grouped(source: Source) -> list[Document]:
+    """Documents of a language model, whose groups stand where labels do; errors name the group."""
+    try:
+        return read_source(source)
+    except MalformedRecord as error:
+        said = str(error).replace("`label_field=NAME`", "`group_field=NAME`")
+        raise MalformedRecord(said) from None
 
 
 def read_source(source: Source) -> list[Document]:

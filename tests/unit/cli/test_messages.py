@@ -198,6 +198,7 @@ def test_functions_that_stand_for_commands_exist_and_so_do_the_commands() -> Non
         ("`allow_path=['/a b']`", "--allow-path '/a b'"),
         ("`settings={'prefix': 10, 'suffix': 5}`", "--set prefix=10 --set suffix=5"),
         ("`settings={'before': '. '}`", "--set 'before=. '"),
+        ("`classes=['0', '1']`", "--classes 0,1"),
         ("`levels=[(EPSILON, POLICY)]`", "--level EPSILON=POLICY"),
         ("`sfumato.explain(TEXT, epsilon=5)`", "'sfumato explain TEXT --epsilon 5'"),
         ("`sfumato.train('a/b', RUN, epsilon=inf)`", "'sfumato train a/b --epsilon inf -o RUN'"),

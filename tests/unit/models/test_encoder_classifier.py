@@ -149,3 +149,9 @@ def test_its_head_is_trained_on_the_whole_network_and_reads_the_mean() -> None:
     assert HeadOnly.of(fresh().network) is None
     with pytest.raises(InvalidArgument, match="leave it out"):
         loaded("t5-small-from-scratch", settings=SMALL, pooling="first")
+
+
+def test_a_saved_one_is_not_loaded_as_a_language_model(tmp_path: Path) -> None:
+    save_model(fresh(), tmp_path / "saved")
+    with pytest.raises(InvalidArgument, match="is a classifier and predicts no words"):
+        load_model(str(tmp_path / "saved"), randomness=Randomness.reproducible(3))

@@ -290,3 +290,15 @@ def test_training_says_what_the_head_reads(
     ]  # fmt: skip
     assert main(command) == 0
     assert "the head reads the mean of all tokens" in capsys.readouterr().err
+
+
+def test_a_group_that_is_not_there_is_asked_for_by_its_own_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text('{"text": "one"}\n' * 4)
+    asked = ["--group-field", "g", "--group-weights", "a=1,b=2", "--epsilon", "8"]
+    assert main(["train", str(notes), "-o", str(tmp_path / "run"), *asked]) == 3
+    said = capsys.readouterr().err
+    assert "--group-field NAME" in said
+    assert "--label-field" not in said

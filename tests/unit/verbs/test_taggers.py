@@ -14,6 +14,7 @@ from sfumato.cli.main import main
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.customersim import generate_customersim
+from sfumato.models.load import load_model
 from sfumato.policies.identity import policy_code
 from sfumato.policies.parsing import parse_policy
 from sfumato.policies.policy import Policy
@@ -215,3 +216,28 @@ def test_a_study_refuses_spans_that_would_not_fit(here: Path) -> None:
     for more in ("[coins]\ncount = 2\n", "[canaries]\nsecrets = 1\n"):
         with pytest.raises(InvalidArgument, match="texts without labeled spans"):
             Study.parse(text + more, folder=here, name="tags")
+
+
+def test_a_tagger_that_is_not_there_is_said_to_be_missing_and_not_the_output(
+    here: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    arguments = ["--policy", "tagger:nowhere", "--mechanism", "redact"]
+    out = tmp_path / "out.jsonl"
+    assert main(["privatize", str(here / "notes.jsonl"), "-o", str(out), *arguments]) == 4
+    assert "there is no folder nowhere to load a tagger from" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_tagger_is_loaded_as_nothing_else(run: Run, here: Path) -> None:
+    folder = str(here / "run" / "model")
+    for kind, classes in (("classifier", ["a", "b"]), ("classifier", []), ("causal", [])):
+        with pytest.raises(InvalidArgument, match="is a tagger, which labels tokens"):
+            load_model(folder, randomness=Randomness.reproducible(0), kind=kind, classes=classes)
+
+
+def test_what_is_wrong_with_a_tagger_is_not_said_of_classifiers(here: Path, tmp_path: Path) -> None:
+    notes = here / "notes.jsonl"
+    with pytest.raises(InvalidArgument, match="the types of a tagger must differ"):
+        train(notes, tmp_path / "run", **PRIVATE, **QUICK | {"tags": ["PER", "PER"]})
+    with pytest.raises(InvalidArgument, match="a tagger reads every token"):
+        train(notes, tmp_path / "run", pooling="mean", **PRIVATE, **QUICK)
