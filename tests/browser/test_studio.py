@@ -79,7 +79,7 @@ def content(download: Download) -> str:
 
 
 def save(page: Page, name: str) -> Download:
-    """What a button saves; asked again if it was drawn anew just when it was pressed."""
+    """What a button saves; pressed again if nothing comes, as when it is drawn anew meanwhile."""
     downloads = hearing(page)
     while True:
         page.get_by_role("button", name=f"Save {name}").click()
