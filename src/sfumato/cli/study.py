@@ -69,12 +69,21 @@ def run(  # noqa: PLR0913  # a command's options are its parameters
     budget: options.BudgetOption = None,
     account: options.AccountOption = None,
     budget_key: options.BudgetKeyOption = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until",
+            metavar="TIME",
+            help="Begin no cell after it: 22:30, 2h30m, or 2026-01-31T06:00.",
+        ),
+    ] = None,
     json: options.JsonOption = False,
 ) -> None:
     """Compute every cell of a study that is not computed yet.
 
     A cell that fails is recorded with its error, and the rest goes on; --resume tries it again.
     Several commands may work on one study at once. The figures are in STUDY/results.jsonl.
+    With --until no cell is begun that is expected to end later; --resume goes on another day.
     With --budget every private text and every model with noise is a release and is charged; without
     it they are drawn from the seeds of the study, and not for release.
     A study keeps to the folder that its file stands in; --allow-path opens another place to it.
@@ -87,6 +96,7 @@ def run(  # noqa: PLR0913  # a command's options are its parameters
 
     asked = Study.read(file)
     _say_what_is_weak(asked)
+    _say_how_long(asked, output, workers, allow)
     with _watching(workers) as watch:
         study = asked.run(
             output,
@@ -97,6 +107,7 @@ def run(  # noqa: PLR0913  # a command's options are its parameters
             budget=budget,
             account=account,
             budget_key=budget_key,
+            until=until,
         )
     found, folder = study.outcome, study.folder
     missing = found.cells - found.done - found.failed
@@ -156,6 +167,51 @@ def check(
         raise typer.Exit(SOME_FAILED)
 
 
+@app.command("estimate")
+def estimate(
+    file: FileArgument,
+    like: Annotated[
+        list[Path],
+        typer.Option(
+            "--like", metavar="STUDY", help="The folder of an earlier study; repeat for several."
+        ),
+    ] = [],  # noqa: B006
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes to use.")] = 1,
+    allow: AllowOption = [],  # noqa: B006
+    json: options.JsonOption = False,
+) -> None:
+    """Say how long the missing cells of a study will take; nothing is computed.
+
+    Cells are judged by finished ones of the same kind, in the folder of the study and in those of
+    --like: there they took so long, on that machine and that much text.
+
+    Example: sfumato study estimate names.toml --like small --workers 2
+    """
+    from dataclasses import asdict
+
+    from sfumato.studies.study import Study
+
+    found = Study.read(file).estimate(like=like, workers=workers, allow_path=allow)
+    if json:
+        print_json(asdict(found))
+    else:
+        stdout().print(visible(found.sentence()), markup=False)
+
+
+@app.command("letter")
+def letter(folder: FolderArgument) -> None:
+    """Print what a study found as plain text that can be sent by mail.
+
+    How far it is, what it took, what failed, and its figures as means over seeds.
+
+    Example: sfumato study letter names | mail -s names ada@example.org
+    """
+    from sfumato.studies.study import Study
+
+    for line in Study.open(folder).letter().splitlines():
+        stdout().print(visible(in_options(line)), markup=False, soft_wrap=True)
+
+
 @app.command("status")
 def status(folder: FolderArgument, json: options.JsonOption = False) -> None:
     """Say how far a study is, and what failed.
@@ -198,6 +254,16 @@ def compare(
         _print(found)
 
 
+def _say_how_long(study: Study, output: Path | None, workers: int, allow: list[Path]) -> None:
+    """Before anything is computed, if earlier cells of this study tell."""
+    from sfumato.studies.study import Study
+
+    there = Study(study.spec, folder=study.folder if output is None else output)
+    found = there.estimate(workers=workers, allow_path=allow)
+    if found.seconds:
+        note(visible(found.sentence()))
+
+
 def _say_what_is_weak(study: Study) -> None:
     """Before anything is computed: figures that will say little."""
     for sentence in study.weaknesses():
@@ -236,7 +302,8 @@ def _print(found: StudyComparison) -> None:
 @contextmanager
 def _watching(workers: int) -> Iterator[Callable[[Work], None]]:
     """A bar for a person, or a line for each finished cell."""
-    from sfumato.studies.watch import Board, spoken
+    from sfumato.studies.expected import spoken
+    from sfumato.studies.watch import Board
 
     boards: list[Board] = []
 

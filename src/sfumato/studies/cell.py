@@ -51,7 +51,7 @@ class Cell:
     """One computation; ``method``, ``parameter`` and ``level`` say where charts show it.
 
     ``corpus`` is the name of one of several corpora. It is not part of the key; the corpus itself
-    is, as an input.
+    is, as an input. Nor is ``priority``: when a cell is computed does not change it.
     """
 
     kind: str
@@ -63,6 +63,7 @@ class Cell:
     name: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     inputs: tuple[Cell, ...] = ()
+    priority: int = 0
 
     @cached_property
     def key(self) -> str:

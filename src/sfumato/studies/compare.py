@@ -117,7 +117,7 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def compare_studies(first: Iterable[Row], second: Iterable[Row]) -> list[Difference]:
     """Compare all figures of both studies, in the order of their rows."""
-    values = [_values(rows) for rows in (first, second)]
+    values = [values_of(rows) for rows in (first, second)]
     figures = dict.fromkeys([*values[0], *values[1]])
     return [
         Difference(figure=one, first=values[0].get(one), second=values[1].get(one))
@@ -125,7 +125,8 @@ def compare_studies(first: Iterable[Row], second: Iterable[Row]) -> list[Differe
     ]
 
 
-def _values(rows: Iterable[Row]) -> dict[ComparedFigure, Value]:
+def values_of(rows: Iterable[Row]) -> dict[ComparedFigure, Value]:
+    """Every figure of a study, as a mean over its seeds, in the order of the rows."""
     together: dict[ComparedFigure, list[Row]] = defaultdict(list)
     for row in rows:
         if row.role != COST and row.value is not None:

@@ -141,6 +141,13 @@ class StudyFolder:
         """The figures of all finished cells, in the order of the grid."""
         return [row for cell in self.cells() for row in cell.rows]
 
+    def seconds(self, key: str) -> float:
+        """How long a finished cell took; 0 if its record cannot be read."""
+        try:
+            return float(read_object(self.record(key), "the record of a cell")["seconds"] or 0.0)
+        except (OSError, ArithmeticError, ValueError, KeyError, TypeError, RecursionError):
+            return 0.0  # damaged, or deleted by another command at this moment
+
     def _entries(self) -> list[dict[str, Any]]:
         entries = self.study().get("cells")
         if isinstance(entries, list) and all(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sfumato.core.errors import InvalidArgument
@@ -54,6 +55,20 @@ class Grid:
     def distinct(self) -> list[Cell]:
         """The cells without repetitions."""
         return list({cell.key: cell for cell in self.cells}.values())
+
+    @cached_property
+    def by_priority(self) -> list[Cell]:
+        """The cells without repetitions, the most urgent first; inputs still come before.
+
+        A cell is as urgent as the most urgent one that needs it.
+        """
+        urgency: dict[str, int] = {}
+        for cell in reversed(self.cells):
+            own = max(cell.priority, urgency.get(cell.key, cell.priority))
+            urgency[cell.key] = own
+            for one in cell.inputs:
+                urgency[one.key] = max(own, urgency.get(one.key, own))
+        return sorted(self.distinct, key=lambda cell: -urgency[cell.key])
 
 
 def list_cells(study: StudySpec) -> Grid:
@@ -154,7 +169,11 @@ class _Builder:
 
     def _looks(self, target: Cell, what: str) -> Iterator[Cell]:
         point = GridPoint(
-            method=target.method, parameter=target.parameter, level=target.level, settings={}
+            method=target.method,
+            parameter=target.parameter,
+            level=target.level,
+            settings={},
+            priority=target.priority,
         )
         groups = {"groups": self.study.groups} if self.study.groups else {}
         for name, (measure, given) in self.measures.items():
@@ -253,6 +272,7 @@ class _Builder:
             name=name,
             settings=settings,
             inputs=inputs,
+            priority=point.priority,
         )
 
 

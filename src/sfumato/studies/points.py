@@ -31,8 +31,8 @@ LISTS = frozenset(
         "class_weights",
     }
 )
-# Keys of a method that choose its seeds and corpora. They are not settings of the method.
-PLACE_KEYS = ("seeds", "corpora")
+# Keys of a method that say where and when it is computed. They are not settings of the method.
+PLACE_KEYS = ("seeds", "corpora", "priority")
 
 
 # A larger grid would take years to compute, and listing it would exhaust the memory.
@@ -41,7 +41,10 @@ MOST_POINTS = 100_000
 
 @dataclass(frozen=True, kw_only=True)
 class GridPoint:
-    """A method with one value for each axis; ``seeds`` and ``corpora`` are its own, if any."""
+    """A method with one value for each axis; ``seeds`` and ``corpora`` are its own, if any.
+
+    What has a higher ``priority`` is computed first.
+    """
 
     method: str
     parameter: str | None
@@ -49,6 +52,7 @@ class GridPoint:
     settings: Mapping[str, Any]
     seeds: tuple[int, ...] | None = None
     corpora: tuple[str, ...] | None = None
+    priority: int = 0
 
 
 def points(method: MethodSettings) -> list[GridPoint]:
@@ -82,6 +86,9 @@ def points(method: MethodSettings) -> list[GridPoint]:
                 settings={key: value for key, value in settings.items() if key not in PLACE_KEYS},
                 seeds=_seeds(method.name, settings),
                 corpora=_corpora(method.name, settings),
+                priority=read(
+                    f"{method.name}.priority", settings.get("priority", 0), int, typed=True
+                ),
             )
         )
     return found

@@ -138,14 +138,17 @@ def run_study(  # noqa: PLR0913  # two are needed, the others have defaults
     command: Sequence[str] = (),
     watch: WatchWork | None = None,
     payment: Payment | None = None,
+    until: float | None = None,
 ) -> StudyOutcome:
     """Compute the missing cells of a study in worker processes (0: in this process).
 
-    With a ``payment`` what the study releases is paid for, cell by cell, if all of it fits.
+    With a ``payment`` what the study releases is paid for, cell by cell, if all of it fits. After
+    ``until`` (seconds since 1970) no cell is begun.
     """
     at_least("workers", workers, 0, MOST_WORKERS)
     study = replace(study, charged=payment is not None)
-    work = replace(open_study(study, output, resume=resume, command=command), payment=payment)
+    opened = open_study(study, output, resume=resume, command=command)
+    work = replace(opened, payment=payment, until=until)
     forget_failures(work)
     require_all(work)
     lost = 0

@@ -20,19 +20,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, fields, replace
+from datetime import datetime
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from sfumato.core.checks import extra
+from sfumato.core.checks import MOST_WORKERS, at_least, extra
 from sfumato.core.errors import InvalidArgument, SfumatoError
 from sfumato.core.progress import progress
 from sfumato.releases.payment import Payment
 from sfumato.results.row import Row
 from sfumato.studies.compare import StudyComparison, compare_studies
 from sfumato.studies.doors import Doors, Passage
-from sfumato.studies.folder import StudyFolder
+from sfumato.studies.expected import Durations, Estimate, read_end
+from sfumato.studies.folder import DONE, StudyFolder
 from sfumato.studies.grid import list_cells
+from sfumato.studies.letter import write_letter
 from sfumato.studies.parsing import parse_spec, read_spec, write_template
 from sfumato.studies.power import weaknesses
 from sfumato.studies.runner import StudyOutcome, WatchWork, passages, run_study
@@ -133,6 +136,7 @@ class Study:
         budget: str | Path | None = None,
         account: str | None = None,
         budget_key: str | Path | None = None,
+        until: str | None = None,
     ) -> Study:
         """Compute every cell that is missing, and return the study with its outcome.
 
@@ -140,7 +144,8 @@ class Study:
         error is recorded and the others are computed. ``resume`` tries failed cells again and keeps
         finished ones. The study may use the folder of its file and ``allow_path``, and nothing
         else. ``watch`` is called now and then to look at the progress; without it a terminal shows
-        a progress bar.
+        a progress bar. After ``until`` (a time of day such as "22:30", a span such as "2h30m", or
+        a date with a time) no cell is begun, nor one that is expected to end later.
 
         With a ``budget`` every private text and every model with noise is a release, drawn from the
         system and not from the study's seeds, and charged to the ``account``, ``corpus:ID`` or
@@ -159,12 +164,38 @@ class Study:
                 command=[*command, "--workers", str(workers)] if command else (),
                 watch=told,
                 payment=payment,
+                until=None if until is None else read_end(until, datetime.now().astimezone()),
             )
         return Study(self.spec, folder=output, file=self._file, outcome=found)
 
     def rows(self) -> list[Row]:
         """The figures of all finished cells, in the order of the grid."""
         return StudyFolder(self.folder).rows()
+
+    def estimate(
+        self,
+        *,
+        like: Sequence[str | Path] = (),
+        workers: int = 1,
+        allow_path: Sequence[str | Path] = (),
+    ) -> Estimate:
+        """How long the missing cells take, judged by finished ones; nothing is computed.
+
+        ``like`` are folders of earlier studies, whose cells count as well; ``allow_path`` is that
+        of ``run``.
+        """
+        at_least("workers", workers, 1, MOST_WORKERS)
+        spec = replace(self._asked, doors=Doors(tuple(map(Path, allow_path))))
+        own = StudyFolder(self.folder)
+        records = own.cells() if own.description.is_file() else []
+        done = {one.key for one in records if one.state == DONE}
+        left = [cell for cell in list_cells(spec).distinct if cell.key not in done]
+        earlier = [record for one in like for record in StudyFolder(Path(one)).cells()]
+        return Estimate.of(left, Durations.of([*earlier, *records]), workers)
+
+    def letter(self) -> str:
+        """What the study found, as plain text that can be sent by mail."""
+        return write_letter(StudyFolder(self.folder))
 
     def weaknesses(self) -> list[str]:
         """Why figures of this study will say little, and what helps; nothing is computed."""

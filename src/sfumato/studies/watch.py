@@ -6,12 +6,11 @@ A ``Board`` follows a study that is being run; ``look_at`` reads a folder once.
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.core.json import read_object
 from sfumato.studies.cell import Cell
+from sfumato.studies.expected import Durations
 from sfumato.studies.folder import DONE, FAILED, MISSING, CellRecord, StudyFolder
 from sfumato.studies.locks import holder_since
 from sfumato.studies.worker import Work
@@ -125,33 +124,25 @@ class Board:
         state = self._work.state(cell)
         if state is not None:
             self._states[cell.key] = state
-            self._took[cell.key] = seconds_of(self._work.folder, cell.key)
+            self._took[cell.key] = self._work.folder.seconds(cell.key)
 
     def _seconds_left(
         self, others: list[Cell], since: dict[str, float], workers: int
     ) -> float | None:
-        """The remaining time: the mean of its kind for each cell, divided among the workers."""
+        """The remaining time: that of similar cells for each cell, divided among the workers."""
         if not self._took:
             return None
-        seen: dict[tuple[str, str], list[float]] = defaultdict(list)
+        seen = Durations()
         for cell in self._work.grid.distinct:
             if cell.key in self._took:
-                seen[cell.kind, cell.name].append(self._took[cell.key])
+                seen.add(cell, self._took[cell.key])
         usual = sum(self._took.values()) / len(self._took)
         total = 0.0
         for cell in others:
-            alike = seen[cell.kind, cell.name]
-            expected = sum(alike) / len(alike) if alike else usual
+            expected = seen.expected(cell)
+            expected = usual if expected is None else expected
             total += max(0.0, expected - (time.time() - since.get(cell.key, time.time())))
         return total / max(1, workers)
-
-
-def seconds_of(folder: StudyFolder, key: str) -> float:
-    """How long a finished cell took."""
-    try:
-        return float(read_object(folder.record(key), "the record of a cell")["seconds"] or 0.0)
-    except (OSError, ArithmeticError, ValueError, KeyError, TypeError, RecursionError):
-        return 0.0  # damaged, or deleted by another command at this moment
 
 
 def _blocked(cells: list[Cell], failed: set[str]) -> set[str]:
@@ -161,15 +152,3 @@ def _blocked(cells: list[Cell], failed: set[str]) -> set[str]:
         if any(one.key in failed or one.key in found for one in cell.inputs):
             found.add(cell.key)
     return found - failed
-
-
-def spoken(seconds: float) -> str:
-    """A duration for people.
-
-    >>> spoken(42), spoken(3700), spoken(130)
-    ('42 s', '1 h 2 min', '2 min')
-    """
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    hours, minutes = divmod(round(seconds / 60), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

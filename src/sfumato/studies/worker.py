@@ -19,7 +19,7 @@ import resource
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,6 +33,7 @@ from sfumato.core.files import write_whole
 from sfumato.releases.payment import Payment
 from sfumato.studies import cell as cells
 from sfumato.studies.cell import Cell
+from sfumato.studies.expected import Durations
 from sfumato.studies.folder import DONE, FAILED, StudyFolder
 from sfumato.studies.grid import Grid
 from sfumato.studies.kinds.context import CellResult, Context
@@ -110,12 +111,16 @@ Told = Callable[[Cell, str, float], None]
 
 @dataclass(frozen=True)
 class Work:
-    """A study, its grid and its folder; ``payment`` is who pays for what it releases."""
+    """A study, its grid and its folder; ``payment`` is who pays for what it releases.
+
+    After ``until`` (seconds since 1970) no cell is begun, nor is one that is expected to end later.
+    """
 
     study: StudySpec
     grid: Grid
     folder: StudyFolder
     payment: Payment | None = None
+    until: float | None = None
 
     def context(self, cell: Cell) -> Context:
         """What the computation of a cell is given."""
@@ -155,23 +160,52 @@ def forget_failures(work: Work) -> None:
 
 
 def work_on(work: Work, told: Told = lambda *_: None, parent: int | None = None) -> None:
-    """Compute cells until each is finished, or depends on one that failed.
+    """Compute cells until each is finished, depends on one that failed, or ends too late.
 
-    With ``parent`` it stops when that process is no longer its parent.
+    The most urgent cells come first. With ``parent`` it stops when that process is no longer its
+    parent.
     """
     finished: dict[str, str] = {}
+    clock = _Clock(work)
     while parent is None or os.getppid() == parent:
-        open_cells = _look(work, finished)
+        open_cells = clock.in_time(_look(work, finished), finished)
         if not open_cells:
             return
         if not any(_compute(work, cell, told) for cell in open_cells if _ready(cell, finished)):
             time.sleep(WAIT)
 
 
+class _Clock:
+    """Which cells are expected to be finished before the end; without an end, all of them."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._durations = Durations()
+        self._noted: set[str] = set()
+
+    def in_time(self, cells: list[Cell], finished: Mapping[str, str]) -> list[Cell]:
+        """The cells to be computed; one that needs a cell that would end too late is none."""
+        until, grid, folder = self._work.until, self._work.grid.distinct, self._work.folder
+        if until is None:
+            return cells
+        for cell in grid:
+            if finished.get(cell.key) == DONE and cell.key not in self._noted:
+                self._noted.add(cell.key)
+                self._durations.add(cell, folder.seconds(cell.key))
+        remaining, asked = until - time.time(), {cell.key for cell in cells}
+        late: set[str] = set()
+        for cell in grid:  # inputs come first
+            expected = self._durations.expected(cell) or 0.0
+            needs_late = any(one.key in late for one in cell.inputs)
+            if cell.key in asked and (remaining <= 0 or expected > remaining or needs_late):
+                late.add(cell.key)
+        return [cell for cell in cells if cell.key not in late]
+
+
 def _look(work: Work, finished: dict[str, str]) -> list[Cell]:
     """The cells that are neither finished nor depend on one that failed."""
     left = []
-    for cell in work.grid.distinct:
+    for cell in work.grid.by_priority:
         if cell.key not in finished:
             state = work.state(cell)
             if any(finished.get(one.key) == FAILED for one in cell.inputs):
