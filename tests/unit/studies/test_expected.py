@@ -134,7 +134,7 @@ def test_a_cell_that_would_end_too_late_is_not_begun_and_a_shorter_one_is(
 
 @pytest.mark.parametrize("written", ["", "soon", "25:00", "0m", "1:2:3", "9" * 30 + "h", "12:60"])
 def test_what_is_no_time_is_refused(written: str) -> None:
-    with pytest.raises(InvalidArgument, match="`until=...` must be"):
+    with pytest.raises(InvalidArgument, match=r"`until=\.\.\.` must be"):
         read_end(written, NOON)
 
 
