@@ -22,8 +22,8 @@ from sfumato.calibration.curves import TELLING, LevelEstimate, estimate_of, over
 from sfumato.cli.main import main as sfumato
 from sfumato.results.measured import CONFIDENCE
 from sfumato.results.row import ANCHORS, NO_PRIVACY, Row
+from sfumato.studies.expected import spoken
 from sfumato.studies.folder import StudyFolder
-from sfumato.studies.watch import spoken
 
 FOLDER = Path("demo")
 STUDY = FOLDER / "study"

@@ -18,8 +18,8 @@ from sfumato.calibration.curves import LevelEstimate, estimate_of
 from sfumato.core.errors import BadInput
 from sfumato.results.row import Row
 from sfumato.studies.cell import RUN
+from sfumato.studies.expected import spoken
 from sfumato.studies.folder import DONE, CellRecord, StudyFolder
-from sfumato.studies.watch import spoken
 from sfumato.training.plan import quietly
 from sfumato.training.settings import Privacy
 from sfumato.verbs.calibrate import calibrate

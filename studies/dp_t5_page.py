@@ -23,8 +23,8 @@ from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.statistics.ratios import ratio_of_shares, trials_to_show
 from sfumato.studies.cell import ATTACK, CORPUS, MEASURE, RUN
+from sfumato.studies.expected import spoken
 from sfumato.studies.folder import DONE, CellRecord, StudyFolder
-from sfumato.studies.watch import spoken
 
 PLAIN = {"prefix": "prefix, no privacy", "spans": "spans, no privacy"}
 # What the paper says, to set ours beside.

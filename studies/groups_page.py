@@ -17,8 +17,8 @@ from sfumato.reports.sections.groups import gaps_of
 from sfumato.reports.series import SeriesPoint, points, quantities
 from sfumato.results.row import Row
 from sfumato.studies.cell import RUN
+from sfumato.studies.expected import spoken
 from sfumato.studies.folder import DONE, CellRecord, StudyFolder
-from sfumato.studies.watch import spoken
 
 METRIC = "accuracy"
 

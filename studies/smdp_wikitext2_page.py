@@ -26,8 +26,8 @@ from sfumato.metrics.population import frequent_words
 from sfumato.releases.privatizer import Privatizer
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT, Row
 from sfumato.studies.cell import RELEASE
+from sfumato.studies.expected import spoken
 from sfumato.studies.folder import DONE, StudyFolder
-from sfumato.studies.watch import spoken
 
 # Tables A.2 and A.3 of the thesis: WikiText-2, GPT-2 small.
 THESIS_LEVELS = (1, 3, 6, 12, 17, 23, 29, 35, 41, 47, 52)
