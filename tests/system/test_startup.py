@@ -46,6 +46,9 @@ def test_importing_the_facade_is_light_and_complete() -> None:
         "missing = [name for name in sfumato.__all__ if not hasattr(sfumato, name)]\n"
         "assert not missing, missing\n"
         "assert set(sfumato.__all__) <= set(dir(sfumato))\n"
+        # A study of privatized texts trains nothing: it must not need what trains.
+        "import sfumato.studies.runner, sfumato.studies.worker\n"
+        "assert not [name for name in ('torch', 'transformers') if name in sys.modules]\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 

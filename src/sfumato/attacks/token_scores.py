@@ -227,7 +227,7 @@ def _measure(model: LoadedModel, texts: Sequence[str]) -> list[tuple[Singles, Si
 
 def of_row(logits: Tensor, labels: Tensor) -> tuple[Singles, Singles, Singles]:
     """The ln p of each label, and mean and deviation of ln p over the vocabulary there."""
-    from sfumato.models.output_layer import IGNORED
+    from sfumato.models.tokenizer import IGNORED
 
     real = labels != IGNORED
     logs = logits[real].float().log_softmax(1)

@@ -24,10 +24,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.core.errors import InvalidArgument
+from sfumato.models.tokenizer import IGNORED
 
 # Scores at a time: few enough for the cache, enough for an efficient product.
 SCORES_AT_A_TIME = 500_000
-IGNORED = -100
 
 
 class Expected(NamedTuple):

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import Advance
 from sfumato.models.load import LoadedModel
-from sfumato.models.output_layer import IGNORED
-from sfumato.models.tokenizer import Tokenizer, Tokens
+from sfumato.models.tokenizer import IGNORED, Tokenizer, Tokens
 from sfumato.text.span import Spans
 from sfumato.text.tagging import OUTSIDE, Extent, cut, mark, parts_of, read
 

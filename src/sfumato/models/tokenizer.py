@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 
 Tokens = NDArray[np.unsignedinteger[Any]]
+# In the place of a token that is not to be predicted; torch's losses pass over it.
+IGNORED = -100
 
 
 @dataclass(frozen=True, eq=False)

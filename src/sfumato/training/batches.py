@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.checks import at_least, positive
-from sfumato.models.output_layer import IGNORED
+from sfumato.models.tokenizer import IGNORED
 from sfumato.training.records import TokenRecords
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.progress import Advance, progress
 from sfumato.core.randomness import Randomness
 from sfumato.models.load import LoadedModel
-from sfumato.models.output_layer import IGNORED
 from sfumato.models.tagging import find_spans
+from sfumato.models.tokenizer import IGNORED
 from sfumato.policies.policy import Policy, find_in
 from sfumato.results.measured import Measured, Predicted
 from sfumato.statistics.class_tree import measure_tree

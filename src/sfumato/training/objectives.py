@@ -52,8 +52,8 @@ from sfumato.models.bpe import default_tokenizer
 from sfumato.models.generate import decoder_start
 from sfumato.models.kinds import CLASSIFIER, OBJECTIVE, TAGGER, kind_of, only_classifies
 from sfumato.models.name import is_built_in
-from sfumato.models.output_layer import IGNORED
 from sfumato.models.sentinels import sentinels_of, with_sentinels
+from sfumato.models.tokenizer import IGNORED
 from sfumato.training.corruption import Hiding, draw_places, draw_spans, hidden_parts
 from sfumato.training.records import Example, Framing
 

@@ -35,9 +35,8 @@ from numpy.typing import NDArray
 from sfumato.core.checks import at_least, one_of
 from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
-from sfumato.models.output_layer import IGNORED
 from sfumato.models.tagging import Aligned, row_room
-from sfumato.models.tokenizer import Tokenizer, Tokens
+from sfumato.models.tokenizer import IGNORED, Tokenizer, Tokens
 from sfumato.text.document import Document
 from sfumato.text.tagging import types_of
 from sfumato.training.plan import UNITS

@@ -22,9 +22,8 @@ from sfumato.models.bpe import train_bpe
 from sfumato.models.generate import TokenSampling, continue_text
 from sfumato.models.kinds import kind_of
 from sfumato.models.load import load_model
-from sfumato.models.output_layer import IGNORED
 from sfumato.models.sentinels import sentinels_of
-from sfumato.models.tokenizer import Tokenizer
+from sfumato.models.tokenizer import IGNORED, Tokenizer
 from sfumato.statistics.ratios import ratio_of_shares
 from sfumato.text.document import Document
 from sfumato.training.objectives import ObjectiveName, mark_objective, new_tokenizer

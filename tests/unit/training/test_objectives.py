@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.models.load import LoadedModel, load_model
-from sfumato.models.output_layer import IGNORED
 from sfumato.models.sentinels import sentinels_of, with_sentinels
+from sfumato.models.tokenizer import IGNORED
 from sfumato.text.document import Document
 from sfumato.training.batches import physical_batches
 from sfumato.training.corruption import Hiding, draw_spans, hidden_parts

@@ -17,7 +17,8 @@ from sfumato.core.randomness import Randomness
 from sfumato.models import output_layer
 from sfumato.models.bpe import SMALLEST, train_bpe
 from sfumato.models.load import load_model
-from sfumato.models.output_layer import IGNORED, OutputLayer
+from sfumato.models.output_layer import OutputLayer
+from sfumato.models.tokenizer import IGNORED
 from sfumato.training.clipping.layers import output
 from sfumato.training.clipping.layers.rules import compare_with_loop
 from sfumato.training.clipping.losses import record_losses

@@ -15,8 +15,8 @@ from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.models.bpe import default_tokenizer
 from sfumato.models.load import LoadedModel, load_model, save_model
-from sfumato.models.output_layer import IGNORED
 from sfumato.models.tagging import Aligned, find_spans, first_tokens
+from sfumato.models.tokenizer import IGNORED
 from sfumato.text.document import Document
 from sfumato.text.span import Span, Spans
 from sfumato.text.tagging import bio

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from sfumato.core.checks import positive
 from sfumato.core.errors import InvalidArgument
-from sfumato.models.output_layer import IGNORED
+from sfumato.models.tokenizer import IGNORED
 
 # Scores that are processed at a time: few enough for the cache, enough for several threads.
 _NUMBERS_AT_A_TIME = 8_000_000

@@ -54,8 +54,7 @@ from sfumato.core.errors import BadInput
 from sfumato.core.randomness import Randomness
 from sfumato.models.lstm_layer import State, run
 from sfumato.models.lstm_network import LstmForCausalLM
-from sfumato.models.output_layer import IGNORED
-from sfumato.models.tokenizer import Tokenizer, Tokens
+from sfumato.models.tokenizer import IGNORED, Tokenizer, Tokens
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
 from sfumato.training.methods.streams import Split, split_each

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from sfumato.core.errors import InvalidArgument
-from sfumato.models.output_layer import IGNORED
+from sfumato.models.tokenizer import IGNORED
 from sfumato.training.clipping import losses
 from sfumato.training.clipping.losses import next_tokens, record_losses
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from properties.texts import texts
 from sfumato.core.errors import BadInput
 from sfumato.models.bpe import default_tokenizer
-from sfumato.models.output_layer import IGNORED
+from sfumato.models.tokenizer import IGNORED
 from sfumato.policies.parsing import combine_policies
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document

@@ -27,7 +27,7 @@ from sfumato.attacks.gradients.release import Seen, special_tokens, trained_para
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.models.load import LoadedModel
-from sfumato.models.output_layer import IGNORED
+from sfumato.models.tokenizer import IGNORED
 
 # A random text of so many tokens shows which gradients are rounding, smaller than others by far.
 _TRIED, _ROUNDING = 6, 1e-9
