@@ -52,7 +52,7 @@ def small_vectors() -> Iterator[None]:
         yield
 
 
-@pytest.mark.usefixtures("small_vectors")
+@pytest.mark.usefixtures("small_vectors", "studies_here")
 @pytest.mark.parametrize("block", PYTHON)
 def test_python_blocks_run(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "block.py").write_text(block, encoding="utf-8")
@@ -92,7 +92,7 @@ def test_a_function_without_an_import_is_found() -> None:
     assert unexplained(prose + block, functions()) == set()
 
 
-@pytest.mark.usefixtures("small_vectors")
+@pytest.mark.usefixtures("small_vectors", "studies_here")
 @pytest.mark.parametrize("page", COMMANDS)
 def test_console_commands_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
