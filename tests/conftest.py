@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 # Tests run side by side, one on each core: threads of one only keep the other waiting.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -33,6 +34,13 @@ progress.PATIENCE = float("inf")
 LONG = ("system/test_docs.py", "system/test_studies.py", "system/test_train.py",
         "system/test_verify.py", "system/test_audit.py", "browser/", "unit/reports/",
         "unit/studies/", "statistical/", "system/")  # fmt: skip
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Examples stand in the package; nobody looks for any in the tests themselves."""
+    found = yield
+    return [one for one in found if type(one) is pytest.Module]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -94,6 +102,21 @@ def compared_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     from sfumato.training.clipping import row_checks
 
     monkeypatch.setattr(row_checks, "FIRST", FIRST_BATCHES)
+
+
+@pytest.fixture
+def studies_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Studies compute in this process: one of its own loads for seconds what is loaded here.
+
+    That processes find the same is shown by ``system/test_studies.py``.
+    """
+    from sfumato.studies import runner, study
+
+    def compute_here(*given: Any, workers: int = 1, **settings: Any) -> runner.StudyOutcome:
+        del workers
+        return runner.run_study(*given, workers=0, **settings)
+
+    monkeypatch.setattr(study, "run_study", compute_here)
 
 
 @pytest.fixture(scope="session")

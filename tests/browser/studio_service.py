@@ -69,13 +69,16 @@ def serve(folder: Path, *, budget: bool) -> Iterator[Running]:
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
+    end = time.monotonic() + FOREVER / 1000
     while not server.started:
         assert thread.is_alive(), "the service did not start"
+        assert time.monotonic() < end, "the service has not started for minutes"
         time.sleep(0.01)
     yield Running(address_of(settings, listening), every, looking, over)
     server.should_exit = True
-    thread.join()
+    thread.join(FOREVER / 1000)
     listening.close()
+    assert not thread.is_alive(), "the service did not end"
 
 
 @dataclass

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from browser.studio_service import Running, Visitor, serve
-from browser.waiting import FOREVER
+from browser.waiting import FOREVER, wait_until
 from sfumato.metrics.staying_curves import level_for, staying
 from system.conftest import run_here
 
@@ -81,14 +81,21 @@ def content(download: Download) -> str:
 def save(page: Page, name: str) -> Download:
     """What a button saves; pressed again if nothing comes, as when it is drawn anew meanwhile."""
     downloads = hearing(page)
-    while True:
+
+    def pressed() -> bool:
         page.get_by_role("button", name=f"Save {name}").click()
         for _ in range(100):
-            # One that was asked for twice may still come when the next is waited for.
-            for one in downloads:
-                if one.suggested_filename == name:
-                    return one
+            if came():
+                return True
             page.wait_for_timeout(20)
+        return False
+
+    def came() -> list[Download]:
+        # One that was asked for twice may still come when the next is waited for.
+        return [one for one in downloads if one.suggested_filename == name]
+
+    wait_until(page, pressed, f"a download of {name}")
+    return came()[0]
 
 
 def hearing(page: Page) -> list[Download]:
@@ -99,8 +106,7 @@ def hearing(page: Page) -> list[Download]:
 
 
 def two_files(page: Page, downloads: list[Download]) -> dict[str, str]:
-    while len(downloads) < 2:
-        page.wait_for_timeout(20)
+    wait_until(page, lambda: len(downloads) >= 2, "two downloads")
     return {one.suggested_filename: content(one) for one in downloads}
 
 
@@ -209,8 +215,11 @@ def test_a_level_shows_what_it_does(studio: Visitor) -> None:
     now = float((chance.text_content() or "").split()[0])
     assert now > 60
     expect(page.locator("#word .figure.stay small")).to_be_visible()
-    while not any(one["draws"] == 400 for one in studio.bodies("/v1/explain")):
-        page.wait_for_timeout(20)
+    wait_until(
+        page,
+        lambda: any(one["draws"] == 400 for one in studio.bodies("/v1/explain")),
+        "a request for many draws",
+    )
     first = studio.bodies("/v1/explain")[0]
     assert first["draws"] == 50
     level = float(page.input_value("#epsilon-exact"))

@@ -6,17 +6,14 @@ out by chance, but at a level near zero no more often than it comes out of any o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from sfumato.core.randomness import Randomness
-from sfumato.guarantees.guarantee import Guarantee
 from sfumato.mechanisms.laplace import Laplace
-from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.selective import Selective
 from sfumato.mechanisms.vocabulary import OverVocabulary
 from sfumato.policies.patterns import Everything
@@ -108,53 +105,50 @@ def test_the_guarantee_over_all_words_leaves_no_word_out(small_space: Space) -> 
 # --- words of the vocabulary -----------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class KeepsOneInAHundred:
-    """The twin: now and then the word stays what it was."""
-
-    honest: Laplace
-
-    @property
-    def space(self) -> Space:
-        return self.honest.space
-
-    def guarantee(self) -> Guarantee:
-        return self.honest.guarantee()
-
-    def privatize(self, points: NDArray[np.intp], randomness: Randomness) -> NDArray[np.intp]:
-        outputs = self.honest.privatize(points, randomness)
-        kept = (randomness.uniform(len(points)) < 0.01) & (points < self.space.unknown)
-        return np.where(kept, points, outputs)
+Outputs = Mapping[int, NDArray[np.intp]]
 
 
-def survives_too_often(
-    mechanism: PointMechanism, canary: int, others: Sequence[int], case: str, draws: int
-) -> bool:
-    """Whether a canary comes out of itself provably more often than out of another input."""
-    each = budget.level("canary: survival", case) / (1 + len(others))
-    hits = [int((_outputs(mechanism, point, draws) == canary).sum()) for point in (canary, *others)]
-    own, foreign = np.array(hits[:1]), np.array(hits[1:])
-    low = budget.lower_bounds(own, np.full(1, draws), each)
-    high = budget.upper_bounds(foreign, np.full(len(others), draws), each)
+def drawn(mechanism: Laplace, points: Sequence[int], draws: int) -> Outputs:
+    """What comes out of each point, near level zero."""
     # At this level the allowed factor exp(epsilon·d) is one to five digits.
     assert mechanism.guarantee().epsilon <= 1e-6
+    source = Randomness.reproducible(14)
+    return {one: mechanism.privatize(np.full(draws, one), source.stream(one)) for one in points}
+
+
+def keep_one_in_a_hundred(outputs: Outputs, space: Space) -> Outputs:
+    """The twin of what was drawn: now and then a word stays what it was."""
+    source = Randomness.reproducible(15)
+    return {
+        point: np.where(
+            (source.stream(point).uniform(len(some)) < 0.01) & (point < space.unknown), point, some
+        )
+        for point, some in outputs.items()
+    }
+
+
+def survives_too_often(outputs: Outputs, canary: int, case: str) -> bool:
+    """Whether a canary comes out of itself provably more often than out of another input."""
+    each = budget.level("canary: survival", case) / len(outputs)
+    hits = {point: int((some == canary).sum()) for point, some in outputs.items()}
+    own = np.array([hits.pop(canary)])
+    foreign = np.array(list(hits.values()))
+    draws = len(outputs[canary])
+    low = budget.lower_bounds(own, np.full(1, draws), each)
+    high = budget.upper_bounds(foreign, np.full(len(foreign), draws), each)
     return bool((low > 1.0001 * high).any())
-
-
-def _outputs(mechanism: PointMechanism, point: int, draws: int) -> NDArray[np.intp]:
-    return mechanism.privatize(np.full(draws, point), Randomness.reproducible(14).stream(point))
 
 
 def test_near_level_zero_a_word_survives_no_more_often_than_by_chance(
     small_space: Space,
 ) -> None:
     honest = Laplace(space=small_space, epsilon=1e-6)
-    everything = range(len(small_space) + 1)
     # The one word inside the cluster has a bounded cell: by chance it comes out next to never.
     canary = small_space.point_of("paris")
-    others = [point for point in everything if point != canary]
-    assert not survives_too_often(honest, canary, others, "small space", 20_000)
-    assert survives_too_often(KeepsOneInAHundred(honest), canary, others, "small space", 20_000)
+    outputs = drawn(honest, range(len(small_space) + 1), 20_000)
+    assert not survives_too_often(outputs, canary, "small space")
+    twin = keep_one_in_a_hundred(outputs, small_space)
+    assert survives_too_often(twin, canary, "small space")
 
 
 def test_in_the_embedded_space_a_word_survives_no_more_often_than_by_chance() -> None:
@@ -162,6 +156,6 @@ def test_in_the_embedded_space_a_word_survives_no_more_often_than_by_chance() ->
     honest = Laplace(space=space, epsilon=1e-6)
     canary, *others = (space.point_of(word) for word in ("london", "aspirin", "zxqv8"))
     assert others[-1] == space.unknown
-    assert not survives_too_often(honest, canary, others, "embedded space", 6000)
-    twin = KeepsOneInAHundred(honest)
-    assert survives_too_often(twin, canary, others, "embedded space", 6000)
+    outputs = drawn(honest, [canary, *others], 6000)
+    assert not survives_too_often(outputs, canary, "embedded space")
+    assert survives_too_often(keep_one_in_a_hundred(outputs, space), canary, "embedded space")

@@ -22,7 +22,8 @@ from system.conftest import run_here
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SHELL = re.compile(r"[|<>;&$*?]")
-QUOTED = re.compile(r"'[^']*'")
+# What a shell takes as it stands; inside double quotes some signs still mean something to it.
+QUOTED = re.compile(r"""'[^']*'|"[^"$`\\]*["]""")
 PROSE_CALL = re.compile(r"`([a-z_]\w*)\(")
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -51,7 +52,7 @@ def small_vectors() -> Iterator[None]:
         yield
 
 
-@pytest.mark.usefixtures("small_vectors")
+@pytest.mark.usefixtures("small_vectors", "studies_here")
 @pytest.mark.parametrize("block", PYTHON)
 def test_python_blocks_run(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "block.py").write_text(block, encoding="utf-8")
@@ -91,7 +92,7 @@ def test_a_function_without_an_import_is_found() -> None:
     assert unexplained(prose + block, functions()) == set()
 
 
-@pytest.mark.usefixtures("small_vectors")
+@pytest.mark.usefixtures("small_vectors", "studies_here")
 @pytest.mark.parametrize("page", COMMANDS)
 def test_console_commands_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -143,11 +144,14 @@ def test_what_a_shell_would_understand_is_left_to_one(monkeypatch: pytest.Monkey
     quickly("sfumato list")
     quickly("echo 7 | sfumato scan - -p 'regex:a|b'")
     assert here == [(("list",), b""), (("scan", "-", "-p", "regex:a|b"), b"7")]
+    quickly('sfumato generate t5 --prompt "a <b> c"')
+    assert here.pop() == (("generate", "t5", "--prompt", "a <b> c"), b"")
     assert shell == ["echo 7"]
     for left in (
         "sfumato list > a",
         "sfumato list | sort",
         "sfumato scan *.txt",
+        'sfumato scan "$HOME"',
         "seq 4 > log.txt",
     ):
         quickly(left)

@@ -34,6 +34,14 @@ KILLS = int(os.environ.get("SFUMATO_KILLS", "3"))
 PROGRAM = "from sfumato.cli.main import run; run()"
 # Without loading what these requests do not need, before the first of them.
 QUICK = f"from sfumato.service import state; state.warm_up = lambda: None; {PROGRAM}"
+# With the frequent words only: for hundreds of requests that are not about words.
+FEW_WORDS = f"""
+import sys
+sys.path.insert(0, {str(warm.TESTS)!r})
+from few_words import few_words
+with few_words():
+    {PROGRAM}
+"""
 
 
 class Served:
@@ -146,7 +154,7 @@ def test_a_canary_is_in_nothing_that_the_process_says_or_keeps(tmp_path: Path) -
     with Budget.at(served.place, served.key) as budget:
         budget.open(f"text:{canaries.WORD}", Limit.of("level", 1e6))
     patient = httpx.Client(trust_env=False, timeout=FOR_EVER)
-    with served.start() as (process, url), patient as http:
+    with served.start(program=FEW_WORDS) as (process, url), patient as http:
         http.base_url = url
 
         def ask(method: str, path: str, body: bytes, headers: dict[str, Any]) -> Any:

@@ -45,6 +45,8 @@ print("begun", flush=True)
 work_on(work, told=lambda cell, state, seconds: print(cell.key, state, flush=True))
 collect(work.folder)
 """
+# What every process of a study loads before it computes anything.
+LOADED = (*warm.LIGHT, "torch", "sfumato.studies.worker")
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
@@ -84,7 +86,7 @@ def _values(folder: Path) -> dict[str, Any]:
 
 
 def _start(study_file: Path, folder: Path) -> WarmProcess:
-    return warm.start(RUN, [str(study_file), str(folder)], env=ENVIRONMENT)
+    return warm.start(RUN, [str(study_file), str(folder)], modules=LOADED, env=ENVIRONMENT)
 
 
 def test_kills_change_nothing(study_file: Path, whole: dict[str, Any]) -> None:

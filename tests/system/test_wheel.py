@@ -31,11 +31,14 @@ def core_distributions() -> set[str]:
 
 
 def copy_distribution(name: str, target: Path) -> None:
-    """Copy an installed distribution, so that no package index is needed."""
+    """Copy an installed distribution, so that no package index is needed.
+
+    What is compiled already goes along, with the times by which Python knows that it still holds.
+    """
     base = Path(sysconfig.get_path("purelib")).resolve()
     for file in distribution(name).files or []:
         source = Path(str(file.locate())).resolve()
-        if source.is_relative_to(base) and source.suffix != ".pyc" and source.exists():
+        if source.is_relative_to(base) and source.exists():
             goal = target / source.relative_to(base)
             goal.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, goal)

@@ -82,16 +82,16 @@ def commands() -> dict[str, set[str]]:
 
 def literals(source: str) -> Iterator[tuple[int, str]]:
     """The texts in a module except docstrings, those of f-strings with what is filled in marked."""
-    tree = ast.parse(source)
+    nodes = list(ast.walk(ast.parse(source)))
     skipped = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             skipped.add(node.value)
         if isinstance(node, ast.JoinedStr):
             parts = [one.value if isinstance(one, ast.Constant) else FILLED for one in node.values]
             skipped |= {one for one in node.values if isinstance(one, ast.Constant)}
             yield node.lineno, "".join(map(str, parts))
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in skipped:
             yield node.lineno, node.value
 
@@ -107,9 +107,15 @@ def outside() -> list[tuple[str, int, str]]:
     ]
 
 
-def names_options(text: str) -> bool:
+@cache
+def naming() -> re.Pattern[str]:
+    """An option, or the name of a command after that of the program."""
     named = "|".join(sorted({name.split()[0] for name in commands()}))
-    return bool(re.search(rf"(?<![\w-])--[a-z]|\bsfumato ({named})\b", text))
+    return re.compile(rf"(?<![\w-])--[a-z]|\bsfumato ({named})\b")
+
+
+def names_options(text: str) -> bool:
+    return naming().search(text) is not None
 
 
 def problems(reference: Reference) -> list[str]:

@@ -87,9 +87,19 @@ class OneDraw(Randomness):
 def wrong_words(
     mechanism: RowMechanism, row: NDArray[np.float64], point: int, store: RowStore | None = None
 ) -> int:
-    """How many numbers of a fine grid do not give the word of the plain inverse of ``row``."""
-    draws = np.append(np.arange(20_000) / 20_000, [1 - 2**-53, 1e-300, 0.5 - 2**-54])
+    """How many numbers do not give the word of the plain inverse of ``row``.
+
+    They lie on a grid, and a little below and above every bound between two words.
+    """
     bounds = np.cumsum(row) / row.sum()
+    draws = np.concatenate(
+        [
+            np.arange(3000) / 3000,
+            *(bounds * (1 + one) for one in (-1e-9, 1e-9, -1e-5, 1e-5)),
+            [1 - 2**-53, 1e-300, 0.5 - 2**-54],
+        ]
+    )
+    draws = draws[draws < 1]
     plain = np.minimum(bounds.searchsorted(draws, side="right"), len(row) - 1)
     found = invert_rows(mechanism, np.full(len(draws), point), draws, store)
     # What lies at a bound to the last digits may fall to either side.

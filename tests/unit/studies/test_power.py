@@ -44,7 +44,7 @@ def written(tmp_path: Path, secrets: str) -> Path:
 
 
 def test_secrets_are_drawn_for_each_count_and_differ(tmp_path: Path) -> None:
-    study = Study.read(written(tmp_path, "secrets = 25")).run()
+    study = Study.read(written(tmp_path, "secrets = 25")).run(workers=0)
     manifest = next(study.folder.rglob("canaries.json"))
     planted = read_manifest(manifest)
     assert Counter(one.repetitions for one in planted) == {2: 25, 1: 25, 0: 25}

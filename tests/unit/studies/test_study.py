@@ -76,6 +76,7 @@ def test_a_study_is_compared_with_itself(masks: Study) -> None:
     assert repr(found).startswith("masks and masks: ")
 
 
+@pytest.mark.usefixtures("studies_here")
 def test_a_file_is_run_into_the_folder_beside_it(tmp_path: Path) -> None:
     file = tmp_path / "one.toml"
     file.write_text(MASKS)

@@ -43,11 +43,11 @@ def same_up_to_a_constant(one: Floats, other: Floats, tolerance: float = 1e-9) -
 
 @pytest.mark.parametrize("kind", ["lstm", "gpt-small"])
 def test_it_equals_brute_force_on_four_digits(kind: str) -> None:
-    """One of seven secrets is read as a whole: they are all over the tree."""
+    """Some hundred secrets are read as a whole: they are all over the tree."""
     model = tiny(kind, bytes_only(), double=True)
     texts = every_text(FOUR_DIGITS)
-    quick = surprises(model, tokenize(model.tokenizer, texts))[::7]
-    slow = one_by_one(model, texts[::7], up_to=".")
+    quick = surprises(model, tokenize(model.tokenizer, texts))[::29]
+    slow = one_by_one(model, texts[::29], up_to=".")
     assert same_up_to_a_constant(quick, slow)
     assert ranks(quick) == ranks(slow)
 

@@ -52,8 +52,8 @@ def test_exact_without_noise_and_null_at_chance(target: ModelTarget, batch: int)
 def test_fewer_words_with_more_noise_and_both_noises_alike(shape: str) -> None:
     target = SHAPES[shape]()
     levels = tuple(FINE[shape] * one for one in (0.002, 0.02, 0.2))
-    gaussian = values(scored(target, sigma=levels))
-    turned = values(scored(target, sigma=levels, noise="directional"))
+    gaussian = values(scored(target, 6, sigma=levels))
+    turned = values(scored(target, 6, sigma=levels, noise="directional"))
     assert gaussian[0] > 0.8
     assert gaussian[0] > gaussian[1] > gaussian[2]
     assert gaussian[2] < 0.2
