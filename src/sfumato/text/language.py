@@ -8,8 +8,7 @@ a document shows is listed in guarantees.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 
 # Words that are frequent in one language and rare in most others.
@@ -51,8 +50,14 @@ _WORDS = {
     "pl": "nie jest się na że z do w jak mój moja proszę dla ale to po jestem czy pan pani lat",
 }
 # Letters and ends of words that tell as much as a word that several languages have.
-_LETTERS = {"de": "äöüß", "es": "ñ¿¡áíóú", "fr": "èêçàùûœîôë", "pt": "ãõçáíóúêà", "it": "èàùìò"}
-_LETTERS |= {"pl": "ąęłńśźż"}
+_LETTERS = {
+    "de": frozenset("äöüß"),
+    "es": frozenset("ñ¿¡áíóú"),
+    "fr": frozenset("èêçàùûœîôë"),
+    "pt": frozenset("ãõçáíóúêà"),
+    "it": frozenset("èàùìò"),
+    "pl": frozenset("ąęłńśźż"),
+}
 _ENDINGS = {
     "de": ("ung", "ungen", "keit", "lich", "liche", "nummer", "jährig", "schein"),
     "es": ("ción", "ciones", "mente", "idad", "amos", "ando"),
@@ -60,6 +65,7 @@ _ENDINGS = {
     "nl": ("ijk", "heid", "ing"),
     "en": ("ing", "tion", "ly", "ness", "ment", "n't"),
 }
+_EVERY_ENDING = tuple(ending for endings in _ENDINGS.values() for ending in endings)
 LANGUAGES = tuple(_WORDS)
 _OWN = 2  # what a word counts that only one language has; one of several counts half
 _SHORTEST = 5  # longer words are told by their ends
@@ -74,33 +80,32 @@ def guess_language(words: Iterable[str]) -> str:
     >>> guess_language("Ada Lovelace 12345".split())
     ''
     """
-    counts: Counter[str] = Counter()
+    counts = dict.fromkeys(LANGUAGES, 0)
     table = _table()
     for word in words:
         small = word.lower()
-        languages = table.get(small, ())
-        counts.update(languages)
-        if len(languages) == 1:
-            counts[languages[0]] += _OWN - 1
-        elif not languages:
-            counts.update(_looks_like(small))
-    ranked = counts.most_common(2)
-    if not ranked:
-        return ""
-    (best, most), others = ranked[0], ranked[1:]
-    second = others[0][1] if others else 0
-    return best if most >= _ENOUGH and most - second >= _AHEAD else ""
+        languages = table.get(small)
+        if languages is None:
+            for language in _looks_like(small):
+                counts[language] += 1
+        elif len(languages) == 1:
+            counts[languages[0]] += _OWN
+        else:
+            for language in languages:
+                counts[language] += 1
+    best = max(counts, key=counts.__getitem__)
+    most = counts.pop(best)
+    return best if most >= _ENOUGH and most - max(counts.values()) >= _AHEAD else ""
 
 
-def _looks_like(word: str) -> Iterator[str]:
+def _looks_like(word: str) -> list[str]:
     """The languages that a word may be of, by a letter or by its end."""
+    found = []
     if not word.isascii():
-        for language, letters in _LETTERS.items():
-            if not set(word).isdisjoint(letters):
-                yield language
-    for language, endings in _ENDINGS.items():
-        if word.endswith(endings) and len(word) > _SHORTEST:
-            yield language
+        found = [one for one, letters in _LETTERS.items() if not letters.isdisjoint(word)]
+    if len(word) > _SHORTEST and word.endswith(_EVERY_ENDING):
+        found += [one for one, endings in _ENDINGS.items() if word.endswith(endings)]
+    return found
 
 
 @cache

@@ -30,7 +30,7 @@ class Chance:
     @classmethod
     def of(cls, randomness: Randomness) -> Chance:
         """Draws from a stream."""
-        return cls(lambda high: int(randomness.integers(high, 1)[0]))
+        return cls(randomness.below)
 
     @classmethod
     def keyed(cls, key: Key, *parts: str) -> Chance:
