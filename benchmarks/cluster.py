@@ -1,8 +1,9 @@
 """A simulated cluster: how much of its time is work when machines are slow and actors are killed.
 
-Events in the order of their times, no clock: a driver cuts chunks one after the other and hands
-them out, actors take their time for each, some machines are slow, and every actor is killed at a
-rate and comes back after a while. A chunk whose actor died before its part was there is drawn by
+Events in the order of their times, no clock: a driver cuts the chunks of a file one after the
+other and hands out their numbers. An actor reads along to its chunk, one that is new from the
+beginning of the file, and takes its time for it. Some machines are slow, and every actor is killed
+at a rate and replaced after a while. A chunk whose actor died before its part was there is drawn by
 another one, so nothing is lost but the time spent on it. How long chunks and cutting take is
 measured in this run; how often machines fail and how many are slow is assumed and stated.
 
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from benchmarks.commands import write_dialogues
-from benchmarks.timing import Row
+from benchmarks.timing import Row, spread
 from sfumato.core.randomness import Randomness
 from sfumato.files.formats import of_path
 from sfumato.files.layout import Layout
@@ -33,11 +34,12 @@ from sfumato.releases.privatizer import Privatizer
 from sfumato.releases.workers import Shared
 
 SEED = 1
+REPEATED = 5  # runs of each case
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """What is assumed of machines; times in seconds."""
+    """What is assumed of machines, all of which work on one file; times in seconds."""
 
     actors: int
     kills_per_minute: float = 0.01
@@ -60,6 +62,7 @@ class Course:
 
     wall: float = 0.0
     worked: float = 0.0  # on chunks whose parts were kept
+    read: float = 0.0  # to get to them
     lost: float = 0.0  # on chunks whose actor died
     kills: int = 0
     draws: int = 0
@@ -76,6 +79,7 @@ def simulate(chunks: Chunks, cluster: Cluster, randomness: Randomness) -> Course
     heapq.heapify(free)
     again: list[int] = []
     running: list[tuple[float, int]] = []  # when a chunk fails, and which
+    reached = np.zeros(cluster.actors)  # how far each actor has read in the file
     given, cut = 0, 0.0
     while given < len(chunks.seconds) or again or running:
         if not again and given == len(chunks.seconds):
@@ -90,15 +94,20 @@ def simulate(chunks: Chunks, cluster: Cluster, randomness: Randomness) -> Course
             # The driver cuts one chunk after the other, and is never far ahead.
             cut = max(cut, start) + chunks.cutting
             start = cut
-        needed = chunks.seconds[chunk] * pace[actor]
+        behind = chunk + 1 - reached[actor]
+        reading = chunks.cutting * (behind if behind > 0 else chunk + 1)
+        needed = (reading + chunks.seconds[chunk]) * pace[actor]
         death = deaths.after(actor, start)
         if death < start + needed:
             course.kills += 1
+            reached[actor] = 0
             course.lost += death - start
             heapq.heappush(running, (death, chunk))
             heapq.heappush(free, (death + cluster.restart, actor))
         else:
-            course.worked += needed
+            reached[actor] = chunk + 1
+            course.worked += chunks.seconds[chunk] * pace[actor]
+            course.read += reading * pace[actor]
             course.draws += 1
             course.parts.add(chunk)
             course.wall = max(course.wall, start + needed)
@@ -162,14 +171,14 @@ def run(quick: bool) -> list[Row]:
     rows: list[Row] = []
     for name, (privatizer, count) in jobs.items():
         measured = measure_chunks(privatizer, count)
-        for actors in (2, 100) if quick else (2, 10, 100, 1000):
-            rows += _clusters(name, measured, actors, 50 if quick else 2_000)
+        for actors in (2, 10) if quick else (2, 10, 30, 100):
+            rows += _clusters(name, measured, actors, 400 if quick else 4_000)
     return rows
 
 
-def _clusters(name: str, measured: Chunks, actors: int, each: int) -> list[Row]:
+def _clusters(name: str, measured: Chunks, actors: int, count: int) -> list[Row]:
     randomness = Randomness.reproducible(SEED)
-    picked = randomness.integers(len(measured.seconds), actors * each)
+    picked = randomness.integers(len(measured.seconds), count)
     chunks = Chunks(measured.seconds[picked], measured.cutting)
     ideal = float(chunks.seconds.sum()) / actors
     cases: Sequence[tuple[str, Cluster]] = (
@@ -180,18 +189,22 @@ def _clusters(name: str, measured: Chunks, actors: int, each: int) -> list[Row]:
     )
     rows: list[Row] = []
     for case, cluster in cases:
-        course = simulate(chunks, cluster, randomness)
+        courses = [simulate(chunks, cluster, randomness.stream(one)) for one in range(REPEATED)]
+        busy = [one.read + one.worked + one.lost for one in courses]
         rows.append(
             {
                 "job": name,
-                "actors": actors,
+                "actors on one file": actors,
                 "case": case,
-                "chunks": f"{len(chunks.seconds):,}",
+                "chunks": f"{count:,}",
                 "seconds a chunk": f"{chunks.seconds.mean():.3f}",
                 "seconds to cut one": f"{chunks.cutting:.4f}",
-                "wall against the ideal": f"{course.wall / ideal:.2f}",
-                "kills": course.kills,
-                "work lost": f"{course.lost / (course.lost + course.worked):.2%}",
+                "wall against the ideal": spread([one.wall / ideal for one in courses]),
+                "kills": spread([one.kills for one in courses]),
+                "reading along": spread(
+                    [one.read / of for one, of in zip(courses, busy, strict=True)]
+                ),
+                "work lost": spread([one.lost / of for one, of in zip(courses, busy, strict=True)]),
             }
         )
     return rows
