@@ -26,7 +26,6 @@ from threadpoolctl import threadpool_limits
 from benchmarks.commands import write_dialogues
 from benchmarks.timing import Row, spread
 from sfumato.core.randomness import Randomness
-from sfumato.files.formats import of_path
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.releases.drawn import draw_chunk, finish_chunk
@@ -147,7 +146,7 @@ def measure_chunks(privatizer: Privatizer, dialogues: int) -> Chunks:
     seconds = []
     with threadpool_limits(1), TemporaryDirectory() as folder:
         path = write_dialogues(Path(folder) / "records.jsonl", dialogues)
-        source = Source(path, of_path(path), Layout(field="text"))
+        source = Source.of(path, Layout(field="text"))
         began = time.process_time()
         with source.opened() as (chunks, _):
             cut = list(enumerate(chunks))

@@ -24,7 +24,6 @@ from benchmarks.inputs import SEED, dialogues, prose, resource
 from benchmarks.timing import Row, Timing, Work, by_turns
 from sfumato.core.errors import SfumatoError
 from sfumato.core.randomness import Randomness
-from sfumato.files.formats import of_path
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.mechanisms.selective import Selective
@@ -94,7 +93,7 @@ def run(quick: bool) -> list[Row]:
 def _stages(folder: Path, sample: _Sample, quick: bool) -> Iterator[Row]:
     """Reading a file into documents and writing it again, and cutting texts into words."""
     path = write_dialogues(folder / "records.jsonl", 20 if quick else 5000)
-    source = Source(path, of_path(path), Layout(field="text"))
+    source = Source.of(path, Layout(field="text"))
     work: dict[str, Work] = {
         "reading and writing JSON lines": partial(_copy, source),
         "cutting into words": lambda: [Words.of(text) for text in sample.texts],
