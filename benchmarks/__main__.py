@@ -21,6 +21,8 @@ NAMES = (
     "rows",
     "approximate",
     "growth",
+    "rates",
+    "cluster",
     "hostile",
     "workers",
     "segmentation",
