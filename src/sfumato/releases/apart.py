@@ -9,8 +9,8 @@ Why it holds
     A worker is told the number of a chunk. It reads the input itself, from a file that every node
     can read, cuts the same chunks, for where they end depends on the input alone, and writes its
     part beside the output. A part that is there is not drawn again. Of two draws of one chunk the
-    first that is written stands, and the other is deleted by whoever wrote it (``parts``). What
-    goes back is how many documents it had; the counts are read from the part.
+    first that is written stands, and the other is deleted by whoever wrote it (``parts``). That it
+    is done is all that goes back; the counts are read beside the part.
 
     The input is the one that the run began with: a worker compares its number on the disk and its
     time of change, before the first chunk and after each. How many documents a part has is
@@ -18,7 +18,7 @@ Why it holds
 
 Care
     A worker that is killed while it writes leaves a draft, in a folder for its owner alone, until
-    its chunk is given out again or the run ends. Whoever reads that folder meanwhile sees a draw
+    its chunk is finished or the run ends. Whoever reads that folder meanwhile sees a draw
     that is not released, and later another one.
 
     Every worker reads along to its chunks: the input is read and cut once by each of them, and once
@@ -50,8 +50,6 @@ from sfumato.releases.workers import Shared
 
 if TYPE_CHECKING:
     from sfumato.releases.job import Job
-
-DOCUMENTS = "documents"
 
 
 def refuse_apart(job: Job, privatizer: Privatizer) -> None:
