@@ -33,6 +33,7 @@ BEFORE, DRAWN, WRITING, LINKED, LOST, DOUBLED = (
     "is taken for dead, and finishes after another",
 )
 EVENTS = (BEFORE, DRAWN, WRITING, LINKED, LOST, DOUBLED)
+END = -1
 # Draws that die with their worker, or are deleted by it: nobody can have seen them.
 UNSEEN = (DRAWN, WRITING, DOUBLED)
 
@@ -56,14 +57,20 @@ class Unsteady:
     _suffered: Counter[int] = field(default_factory=Counter)
 
     def each(
-        self, work: NumberedWork, shared: Any, items: Iterable[int], place: Path
+        self, work: NumberedWork, shared: Any, items: Iterable[int | None], place: Path
     ) -> Generator[tuple[int, Counts]]:
-        listed = list(items)
-        waiting = deque(reversed(listed) if self.backwards else listed)
+        given = iter(items)
+        waiting: deque[int] = deque()
+        if self.backwards:
+            waiting.extend(reversed([item for item in given if item is not None]))
         with Errand.sealed(work, shared, place) as errand, _dying_in_parts(self):
             worker = self._hired(errand)
-            while waiting:
-                item = waiting.popleft()
+            while True:
+                following = waiting.popleft() if waiting else next(given, END)
+                if following == END:
+                    return
+                assert following is not None  # nothing is under way that it could wait for
+                item = following
                 due = self.events.get(item, ())[self._suffered[item] :]
                 self._now = due[0] if due else None
                 self._suffered[item] += 1

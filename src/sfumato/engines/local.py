@@ -30,7 +30,7 @@ from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sfumato.core.errors import StorageFailed
+from sfumato.core.errors import InvalidArgument, StorageFailed
 from sfumato.core.own_code import blame, files_of, load_again
 from sfumato.engines.engine import Counts, NumberedWork
 
@@ -250,12 +250,22 @@ class LocalEngine:
         self,
         work: NumberedWork,
         shared: Any,
-        items: Iterable[int],
+        items: Iterable[int | None],
         place: Path,  # noqa: ARG002  # everything goes through pipes
     ) -> Generator[tuple[int, Counts]]:
-        """``work(shared, item)`` for each item, in order; a process that dies is an error."""
-        with closing(in_order(_numbered, (work, shared), items, self.workers)) as done:
+        """``work(shared, item)`` for each item, in order; a process that dies is an error.
+
+        Items that wait for others need one worker: with more, nobody would look at what is done.
+        """
+        with closing(in_order(_numbered, (work, shared), self._ready(items), self.workers)) as done:
             yield from done
+
+    def _ready(self, items: Iterable[int | None]) -> Iterator[int]:
+        for item in items:
+            if item is not None:
+                yield item
+            elif self.workers > 1:
+                raise InvalidArgument("work that waits for other work needs `workers=1` here")
 
 
 def _numbered(task: tuple[NumberedWork, Any], item: int) -> tuple[int, Counts]:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -72,7 +73,7 @@ class RayEngine:
             )
 
     def each(
-        self, work: NumberedWork, shared: Any, items: Iterable[int], place: Path
+        self, work: NumberedWork, shared: Any, items: Iterable[int | None], place: Path
     ) -> Generator[tuple[int, Counts]]:
         """``work(shared, item)`` for each item, in the order in which they are done."""
         with (
@@ -147,7 +148,7 @@ class _Actor(Doer):
         os.close(nowhere)
 
 
-_BEGINS = -1  # in the place of an item, for an actor that opens its errand
+_BEGINS, _END = -1, -2  # in the place of an item: an errand is opened; there are no more
 
 
 @dataclass
@@ -165,7 +166,7 @@ class _Crew:
     more: bool = True
     waited: int = 0
 
-    def each(self, items: Iterator[int]) -> Generator[tuple[int, Counts]]:
+    def each(self, items: Iterator[int | None]) -> Generator[tuple[int, Counts]]:
         """Hand out items until all of them are done."""
         while self._hand_out(items):
             for one in self._wait():
@@ -179,12 +180,15 @@ class _Crew:
                 if item != _BEGINS:
                     yield item, counts
 
-    def _hand_out(self, items: Iterator[int]) -> bool:
+    def _hand_out(self, items: Iterator[int | None]) -> bool:
         """Give everybody something to do; whether anything is left."""
         while self.more and self._busy + len(self.waiting) < self.workers:
-            item = next(items, None)
-            self.more = item is not None
-            if item is not None:
+            item = next(items, _END)
+            if item is None:
+                break  # not yet
+            if item == _END:
+                self.more = False
+            else:
                 self.waiting.append(item)
         # Nobody is hired for nothing: a file of three chunks needs three actors.
         while len(self.actors) < self._busy + len(self.waiting):
@@ -192,9 +196,12 @@ class _Crew:
         while self.idle and self.waiting:
             actor, item = self.idle.popleft(), self.waiting.popleft()
             self.under_way[actor.do.remote(item)] = actor, item
-        return self._busy > 0 or bool(self.waiting)
+        return self.more or self._busy > 0 or bool(self.waiting)
 
     def _wait(self) -> list[Any]:
+        if not self.under_way:  # what is missing is done by somebody else
+            time.sleep(TICK)
+            return []
         ready, _ = self.ray.wait(list(self.under_way), num_returns=1, timeout=TICK)
         self.waited = 0 if ready else self.waited + 1
         if self.waited == PATIENCE and not self._busy:

@@ -143,7 +143,7 @@ def compute_corpora(work: Work) -> None:
     """Compute the cells of corpora alone, which release nothing."""
     for cell in work.grid.distinct:
         if cell.kind == cells.CORPUS and work.state(cell) is None:
-            _compute(work, cell, lambda *_: None)
+            compute_cell(work, cell)
 
 
 def forget_failures(work: Work) -> None:
@@ -161,14 +161,16 @@ def work_on(work: Work, told: Told = lambda *_: None, parent: int | None = None)
     """
     finished: dict[str, str] = {}
     while parent is None or os.getppid() == parent:
-        open_cells = _look(work, finished)
+        open_cells = list_open(work, finished)
         if not open_cells:
             return
-        if not any(_compute(work, cell, told) for cell in open_cells if _ready(cell, finished)):
+        if not any(
+            compute_cell(work, cell, told) for cell in open_cells if is_ready(cell, finished)
+        ):
             time.sleep(WAIT)
 
 
-def _look(work: Work, finished: dict[str, str]) -> list[Cell]:
+def list_open(work: Work, finished: dict[str, str]) -> list[Cell]:
     """The cells that are neither finished nor depend on one that failed."""
     left = []
     for cell in work.grid.distinct:
@@ -183,11 +185,12 @@ def _look(work: Work, finished: dict[str, str]) -> list[Cell]:
     return left
 
 
-def _ready(cell: Cell, finished: dict[str, str]) -> bool:
+def is_ready(cell: Cell, finished: dict[str, str]) -> bool:
+    """Whether everything that a cell needs is done."""
     return all(finished.get(one.key) == DONE for one in cell.inputs)
 
 
-def _compute(work: Work, cell: Cell, told: Told) -> bool:
+def compute_cell(work: Work, cell: Cell, told: Told = lambda *_: None) -> bool:
     """Compute a cell that is free and unfinished; whether it was computed here."""
     with hold_lock(work.folder.lock(cell.key)) as mine:
         if not mine or work.state(cell) is not None:
