@@ -57,13 +57,13 @@ class Unsteady:
     _suffered: Counter[int] = field(default_factory=Counter)
 
     def each(
-        self, work: NumberedWork, shared: Any, items: Iterable[int | None], place: Path
+        self, work: NumberedWork, shared: Any, items: Iterable[int | None], place: Path | None
     ) -> Generator[tuple[int, Counts]]:
         given = iter(items)
         waiting: deque[int] = deque()
         if self.backwards:
             waiting.extend(reversed([item for item in given if item is not None]))
-        with Errand.sealed(work, shared, place) as errand, _dying_in_parts(self):
+        with Errand.sealed(work, shared, place or Path("errand")) as errand, _dying_in_parts(self):
             worker = self._hired(errand)
             while True:
                 following = waiting.popleft() if waiting else next(given, END)

@@ -36,13 +36,14 @@ class Engine(Protocol):
         ...
 
     def each(
-        self, work: NumberedWork, shared: Any, items: Iterable[int | None], place: Path
+        self, work: NumberedWork, shared: Any, items: Iterable[int | None], place: Path | None
     ) -> Generator[tuple[int, Counts]]:
         """``work(shared, item)`` for each item, in the order in which they are done.
 
         None in the place of an item means that there is none now, but may be once others are done.
         An item may be done more than once, also by two at once. ``place`` names a file that every
-        worker can read: an engine that needs one writes it, and removes it at the end.
+        worker can read: an engine that needs one writes it, and removes it at the end. Without one
+        it is beside the working folder's files, or where only this machine can read it.
         """
         ...
 

@@ -38,7 +38,7 @@ from sfumato.core.own_code import blame, files_of, load_again
 from sfumato.core.sealing import Seal, read_sealed, require_cipher, write_sealed
 from sfumato.engines.engine import Counts, NumberedWork
 
-_NAME = re.compile(r"[\w .:*+/-]{1,80}")
+_NAME = re.compile(r"[\w .:*+/|-]{1,120}")
 ERROR, MESSAGE = "error", "message"
 
 

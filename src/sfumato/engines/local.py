@@ -251,7 +251,7 @@ class LocalEngine:
         work: NumberedWork,
         shared: Any,
         items: Iterable[int | None],
-        place: Path,  # noqa: ARG002  # everything goes through pipes
+        place: Path | None,  # noqa: ARG002  # everything goes through pipes
     ) -> Generator[tuple[int, Counts]]:
         """``work(shared, item)`` for each item, in order; a process that dies is an error.
 

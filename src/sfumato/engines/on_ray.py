@@ -20,6 +20,7 @@ Care
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 import time
@@ -73,11 +74,12 @@ class RayEngine:
             )
 
     def each(
-        self, work: NumberedWork, shared: Any, items: Iterable[int | None], place: Path
+        self, work: NumberedWork, shared: Any, items: Iterable[int | None], place: Path | None
     ) -> Generator[tuple[int, Counts]]:
         """``work(shared, item)`` for each item, in the order in which they are done."""
         with (
-            Errand.sealed(work, shared, place) as errand,
+            self._place(place) as where,
+            Errand.sealed(work, shared, where) as errand,
             connected(self.address, self.workers) as ray,
         ):
             crew = _Crew(ray, errand, self.workers)
@@ -85,6 +87,17 @@ class RayEngine:
                 yield from crew.each(iter(items))
             finally:
                 crew.dismiss()
+
+    @contextmanager
+    def _place(self, given: Path | None) -> Iterator[Path]:
+        """Where what is sealed lies: nodes share the working folder, or there is one machine."""
+        if given is not None:
+            yield given
+        elif self.address is not None:
+            yield Path.cwd() / f".sfumato-{secrets.token_hex(8)}"
+        else:
+            with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
+                yield Path(folder) / "errand"
 
 
 @contextmanager

@@ -28,17 +28,17 @@ Care
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.core.errors import CannotResume, InputChanged, InvalidArgument, StorageFailed
+from sfumato.core.errors import CannotResume, InvalidArgument, StorageFailed
 from sfumato.core.progress import progress
 from sfumato.engines.engine import Counts, Engine
 from sfumato.files.chunks import Chunk
-from sfumato.files.source import Source
+from sfumato.files.cutter import Cut
 from sfumato.releases.drawn import draw_chunk, finish_chunk
 from sfumato.releases.input import Input
 from sfumato.releases.parts import Parts
@@ -83,8 +83,7 @@ class Drawing:
     """What every worker is told: how to draw, what to read, where to write, and for which run."""
 
     privatizer: Privatizer = field(repr=False)
-    source: Source
-    input: object
+    cut: Cut
     target: Path
     run: str
 
@@ -93,50 +92,17 @@ class Drawing:
         """Policies and mechanisms, built once in each worker; keys are read from their files."""
         return Shared.of(self.privatizer)
 
-    @cached_property
-    def cutter(self) -> Cutter:
-        """The input, opened once in each worker."""
-        return Cutter(self.source, self.input)
-
     @property
     def parts(self) -> Parts:
         """Where parts are written."""
         return Parts.beside(self.target)
 
 
-class Cutter:
-    """Gives the chunk of a number; it reads on from where it is, or from the beginning."""
-
-    def __init__(self, source: Source, known: object) -> None:
-        self._source, self._known = source, known
-        self._reached = -1
-        self._opened = ExitStack()
-        self._chunks: Iterator[Chunk] = iter(())
-
-    def take(self, index: int) -> Chunk:
-        """The chunk of that number, of an input that is still the same."""
-        if not 0 <= self._reached <= index:
-            self._open()
-        for chunk in self._chunks:
-            self._reached += 1
-            if self._reached > index:
-                return chunk
-        raise _changed(self._source)
-
-    def _open(self) -> None:
-        self._opened.close()
-        input_ = Input.of(self._source)
-        if input_.kept != self._known:
-            raise _changed(self._source)
-        self._chunks, _ = self._opened.enter_context(input_.opened())
-        self._reached = 0
-
-
 def draw_part(drawing: Drawing, index: int) -> Counts:
     """Elsewhere: draw a part and write it, unless it is there."""
     parts = drawing.parts
     if not parts.is_there(index):
-        chunk = drawing.cutter.take(index)
+        chunk = drawing.cut.cutter.take(index)
         part = finish_chunk(drawing.shared, draw_chunk(drawing.shared, (index, chunk)))
         if parts.code != drawing.run:  # nobody waits for it any more
             raise CannotResume("another run has taken the place of this one")
@@ -153,7 +119,10 @@ def finish_apart(
     try_out(Shared.of(privatizer))  # what fails at the first text is said before actors are hired
     parts.refuse_unlinked()
     parts.erase_drafts()
-    return _Collecting(job, privatizer, parts, input_).all(engine)
+    cut = Cut.of(job.source)
+    if cut.known != input_.kept:
+        raise cut.changed()
+    return _Collecting(job, privatizer, parts, input_, cut).all(engine)
 
 
 @dataclass
@@ -164,6 +133,7 @@ class _Collecting:
     privatizer: Privatizer
     parts: Parts
     input: Input
+    cut: Cut
     count: int = 0
     tally: Tally = field(default_factory=Tally)
     _documents: dict[int, int] = field(default_factory=dict)
@@ -172,9 +142,7 @@ class _Collecting:
 
     def all(self, engine: Engine) -> tuple[Tally, int]:
         job, place = self.job, self.parts.folder / "errand"
-        drawing = Drawing(
-            self.privatizer, job.source, self.input.kept, job.target.resolve(), self.parts.code
-        )
+        drawing = Drawing(self.privatizer, self.cut, job.target.resolve(), self.parts.code)
         with (
             self.input.opened() as (chunks, read),
             progress("privatizing", job.source.size) as advance,
@@ -207,7 +175,7 @@ class _Collecting:
             )
         self.parts.erase_drafts(index)
         if found.documents != self._documents.pop(index):
-            raise _changed(self.job.source)
+            raise self.cut.changed()
         self.parts.note(index)
         self._add(index, found)
 
@@ -216,10 +184,3 @@ class _Collecting:
         while self._added in self._early:
             self.tally.add(self._early.pop(self._added))
             self._added += 1
-
-
-def _changed(source: Source) -> InputChanged:
-    return InputChanged(
-        f"{source.path} was changed, exchanged or moved while it was read, or is another file on "
-        "another node; start again when nobody writes to it"
-    )

@@ -101,7 +101,7 @@ def test_draws_equal_parts_whatever_happens_and_the_output_is_that_of_local_work
 
 def draw_again(drawing: Drawing, index: int) -> dict[str, int]:
     """A twin: it does not look whether the part is there, and puts its own in the place of it."""
-    chunk = drawing.cutter.take(index)
+    chunk = drawing.cut.cutter.take(index)
     part = finish_chunk(drawing.shared, vars(apart)["draw_chunk"](drawing.shared, (index, chunk)))
     drawing.parts.finish(index, part.content, part.tally)
     return {}
@@ -121,14 +121,14 @@ def without_mark(told: dict[str, Any]) -> dict[str, Any]:
 def return_text(drawing: Drawing, index: int) -> dict[str, Any]:
     """A twin: what it drew goes back through the engine."""
     shared = drawing.shared
-    part = finish_chunk(shared, draw_chunk(shared, (index, drawing.cutter.take(index))))
+    part = finish_chunk(shared, draw_chunk(shared, (index, drawing.cut.cutter.take(index))))
     drawing.parts.finish_first(index, part.content, part.tally, drawing.run)
     return {part.content.decode(): 1}
 
 
 def fail_with_text(drawing: Drawing, index: int) -> dict[str, int]:
     """A twin of another kind: some library fails, and quotes what it was given."""
-    raise ValueError(drawing.cutter.take(index).documents()[0].text)
+    raise ValueError(drawing.cut.cutter.take(index).documents()[0].text)
 
 
 def travels(engine: Unsteady) -> list[str]:

@@ -14,8 +14,10 @@ from sfumato.studies import elsewhere
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.runner import run_study
 from sfumato.studies.worker import Work, compute_cell
-from small_study import small_study
+from small_study import SMALL, small_study
 from unsteady_engine import BEFORE, LOST, Unsteady
+
+STUDY = SMALL.replace("seeds = [1, 2]", "seeds = [1]").replace("epsilon = [1, 9]", "epsilon = 1")
 
 
 def figures(folder: Path) -> list[dict[str, Any]]:
@@ -32,7 +34,7 @@ def figures(folder: Path) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("local")
-    run_study(small_study(folder), folder / "out", workers=0)
+    run_study(small_study(folder, STUDY), folder / "out", workers=0)
     return folder / "out"
 
 
@@ -50,7 +52,7 @@ def test_an_engine_that_kills_and_repeats_gives_the_figures_of_a_local_run(
     monkeypatch.setattr(elsewhere, "WAIT", 0)
     engine = Unsteady({0: (BEFORE, LOST), 1: (LOST, LOST), 3: (BEFORE,), 5: (LOST,)})
     seen: list[Work] = []
-    study = small_study(tmp_path)
+    study = small_study(tmp_path, STUDY)
     found = run_study(study, tmp_path / "out", engine=engine, watch=seen.append)
     assert found.complete
     assert len(computed) == len(set(computed)) == found.cells == len(seen)
@@ -75,11 +77,13 @@ def test_the_count_notices_an_engine_that_computes_without_looking(
         return compute_cell(work, cell)
 
     monkeypatch.setattr(elsewhere, "compute_cell", blind)
-    found = run_study(small_study(tmp_path), tmp_path / "out", engine=Unsteady({0: (LOST,)}))
+    found = run_study(small_study(tmp_path, STUDY), tmp_path / "out", engine=Unsteady({0: (LOST,)}))
     assert len(computed) == found.cells + 1
 
 
 def test_what_is_charged_is_not_computed_elsewhere(tmp_path: Path) -> None:
     payment = Payment(str(tmp_path / "budget"), "corpus:one")
     with pytest.raises(InvalidArgument, match="charged by the process"):
-        run_study(small_study(tmp_path), tmp_path / "out", payment=payment, engine=Unsteady())
+        run_study(
+            small_study(tmp_path, STUDY), tmp_path / "out", payment=payment, engine=Unsteady()
+        )
