@@ -23,6 +23,8 @@ NAMES = (
     "growth",
     "hostile",
     "workers",
+    "engines",
+    "failures",
     "segmentation",
     "policies",
     "main_job",

@@ -136,6 +136,6 @@ def test_ray_moves_the_work_and_neither_text_nor_a_second_draw(
         spoken = ray.remote(num_cpus=0)(lambda: os.write(1, SPOKEN.encode()))
         ray.get(spoken.remote())
         assert found_in(session, SPOKEN)
-        assert session.parent.stat().st_mode & 0o077 == 0
+        assert session.parent.parent.stat().st_mode & 0o077 == 0
     assert not ray.is_initialized()
-    assert not session.exists()
+    assert not session.parent.parent.exists()

@@ -147,9 +147,9 @@ def counts_in(found: dict[str, Any]) -> Counts:
         return found
     kind = getattr(errors, found[ERROR], None) if found[ERROR] else None
     if isinstance(kind, type) and issubclass(kind, SfumatoError):
-        error = kind.__new__(kind)
-        Exception.__init__(error, found[MESSAGE])
-        raise error
+        while "__init__" in vars(kind):  # it is made of more than a message
+            kind = kind.__mro__[1]
+        raise kind(found[MESSAGE])
     raise RuntimeError(found[MESSAGE])
 
 

@@ -48,7 +48,7 @@ _ENVIRONMENT = {
 # So many actors may die over one item: whoever kills them so often is the item.
 MOST_DEATHS = 5
 STORE = 80 << 20  # bytes for Ray's object store, in which we put nothing
-LONGEST_FOLDER = 40  # the name of a socket in it must not be too long
+LONGEST_FOLDER = 24  # the name of a socket in it must not be too long
 TICK = 1.0  # seconds after which an interrupt is seen at the latest
 PATIENCE = 60  # ticks without an actor until somebody is told
 
@@ -111,7 +111,7 @@ def connected(address: str | None, workers: int) -> Iterator[ModuleType]:
         return
     if address is None:
         announce("starting Ray on this machine")
-    folder = None if address is not None else _folder()
+    folder = _folder() if address is None else None
     try:
         with _unreachable(address):
             if address is None:
@@ -123,7 +123,8 @@ def connected(address: str | None, workers: int) -> Iterator[ModuleType]:
                     log_to_driver=False,
                     configure_logging=False,
                     _node_ip_address="127.0.0.1",
-                    _temp_dir=folder,
+                    # Ray opens its folder to everybody; the one around it stays closed.
+                    _temp_dir=None if folder is None else str(folder / "ray"),
                 )
             else:
                 ray.init(address=address, log_to_driver=False, configure_logging=False)
@@ -134,11 +135,11 @@ def connected(address: str | None, workers: int) -> Iterator[ModuleType]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _folder() -> str | None:
+def _folder() -> Path | None:
     """A folder for Ray's logs and sockets, for its owner alone; Ray's own if names get too long."""
     if len(tempfile.gettempdir()) > LONGEST_FOLDER:
         return None
-    return tempfile.mkdtemp(prefix="sfumato-ray-")
+    return Path(tempfile.mkdtemp(prefix="sfumato-"))
 
 
 @contextmanager
