@@ -19,11 +19,14 @@ from benchmarks.commands import write_dialogues
 from benchmarks.timing import Row, spread
 from sfumato.core.progress import QUIET
 from sfumato.engines.on_ray import connected
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
 from sfumato.releases.release import Release
 
 LOCAL = {"1 local worker": 1, "2 local workers": 2}
 ON_RAY = {"Ray, 1 actor": 1, "Ray, 2 actors": 2}
 START = "Ray, its start"
+CUTTING = "reading and cutting alone, as every actor does once"
 FIRST = "1 local worker"
 # One and two training processes: name and function, added where training has them.
 PROCESSES: dict[str, Callable[[bool], list[Row]]] = {}
@@ -39,6 +42,8 @@ def run(quick: bool) -> list[Row]:
         source = write_dialogues(Path(folder) / "in.jsonl", 200 if quick else 2_000)
         documents = _privatize(source, 1).counts["documents"]
         for _ in range(repetitions):
+            with _measured(taken, CUTTING):
+                _cut(source)
             for name, workers in LOCAL.items():
                 with _measured(taken, name):
                     _privatize(source, workers)
@@ -56,6 +61,12 @@ def _privatize(source: Path, workers: int, engine: str = "local") -> Release:
     return sfumato.privatize(source, target, workers=workers, engine=engine, overwrite=True)
 
 
+def _cut(source: Path) -> None:
+    with Source.of(source, Layout(others=True)).opened() as (chunks, _):
+        for _ in chunks:
+            pass
+
+
 def _row(
     name: str, times: list[tuple[float, float]], first: list[tuple[float, float]], documents: int
 ) -> Row:
@@ -66,11 +77,17 @@ def _row(
     }
     if name == START:
         return row
+    if name == CUTTING:
+        documents = 0
     ratios = [cpu / other for (cpu, _), (other, _) in zip(times, first, strict=True)]
-    return row | {
-        "documents per processor s": spread([documents / cpu for cpu, _ in times]),
-        "times the processor time of 1 local worker": spread(ratios),
-    }
+    rate = {"documents per processor s": spread([documents / cpu for cpu, _ in times])}
+    return (
+        row
+        | (rate if documents else {})
+        | {
+            "times the processor time of 1 local worker": spread(ratios),
+        }
+    )
 
 
 @contextmanager

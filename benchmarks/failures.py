@@ -87,7 +87,7 @@ def _privatize(folder: Path, share: float, chunks: int) -> tuple[int, float]:
         return real(crew)
 
     (folder / "draws").write_text("")
-    on_ray._Crew._wait = wait  # type: ignore[method-assign]
+    on_ray._Crew._wait = wait  # type: ignore[method-assign, assignment]
     began = time.perf_counter()
     try:
         sfumato.privatize(

@@ -7,8 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.core.errors import InvalidArgument, MissingExtra, StorageFailed, UnknownName
-from sfumato.engines import errand as errands
+from sfumato.core.errors import (
+    CannotUnseal,
+    InvalidArgument,
+    MissingExtra,
+    StorageFailed,
+    UnknownName,
+)
 from sfumato.engines.engine import choose_engine
 from sfumato.engines.errand import Doer, Errand, counts_in, plain_counts, told_of
 from sfumato.engines.local import LocalEngine
@@ -57,7 +62,7 @@ def test_an_errand_is_opened_by_its_key_and_version_and_only_while_it_lasts(
         assert counts_in(doer.do(2)) == {"twice": 12}
         assert "RuntimeError" in Doer().do(2)["message"]
         other = Errand(errand.path, errand.folder, errand.version, b"x" * 32)
-        with pytest.raises(errands.errors.CannotUnseal):
+        with pytest.raises(CannotUnseal):
             counts_in(Doer().begin(other))
         old = Errand(errand.path, errand.folder, "0.0", errand.key)
         with pytest.raises(StorageFailed, match="same one"):
