@@ -79,7 +79,7 @@ class Unsteady:
                         raise Killed
                     self._other = self._hired(errand) if self._now == DOUBLED else None
                     found = self._ask(worker, item)
-                    if self._now == LOST:
+                    if due[:1] == (LOST,):
                         raise Killed
                 except Killed:
                     waiting.append(item)

@@ -50,6 +50,7 @@ MOST_DEATHS = 5
 STORE = 80 << 20  # bytes for Ray's object store, in which we put nothing
 LONGEST_FOLDER = 24  # the name of a socket in it must not be too long
 TICK = 1.0  # seconds after which an interrupt is seen at the latest
+FAREWELL = 10.0  # seconds for actors to end
 PATIENCE = 60  # ticks without an actor until somebody is told
 
 
@@ -227,10 +228,14 @@ class _Crew:
         return sum(item != _BEGINS for _, item in self.under_way.values())
 
     def dismiss(self) -> None:
-        """End all actors; whatever they are at, nobody waits for it."""
+        """End all actors, and wait until they are gone: then nobody writes any more."""
         for actor in self.actors:
             with suppress(Exception):
                 self.ray.kill(actor, no_restart=True)
+        if self.under_way:
+            with suppress(Exception):
+                left = list(self.under_way)
+                self.ray.wait(left, num_returns=len(left), timeout=FAREWELL)
         self.actors.clear()
 
     def _hire(self) -> None:

@@ -14,7 +14,8 @@ Why it holds
 
     The input is the one that the run began with: a worker compares its number on the disk and its
     time of change, before the first chunk and after each. How many documents a part has is
-    compared with the chunk that was seen here.
+    compared with the chunk that was seen here. A worker also compares all that decides what it
+    draws (policies, lists, vectors, versions) with what it is here: files may differ between nodes.
 
 Care
     A worker that is killed while it writes leaves a draft, in a folder for its owner alone, until
@@ -86,16 +87,27 @@ class Drawing:
     cut: Cut
     target: Path
     run: str
+    identity: str = field(repr=False)
 
     @cached_property
     def shared(self) -> Shared:
         """Policies and mechanisms, built once in each worker; keys are read from their files."""
+        if identity_here(self.privatizer) != self.identity:
+            raise StorageFailed(
+                "a worker would draw in another way: on its node a word list, vectors, a key file "
+                "or the versions of Python's libraries are others than here"
+            )
         return Shared.of(self.privatizer)
 
     @property
     def parts(self) -> Parts:
         """Where parts are written."""
         return Parts.beside(self.target)
+
+
+def identity_here(privatizer: Privatizer) -> str:
+    """All that decides what comes out, as it is on this node; nothing where that is not known."""
+    return "" if privatizer.identity is None else privatizer.identity.spelled
 
 
 def draw_part(drawing: Drawing, index: int) -> Counts:
@@ -142,7 +154,13 @@ class _Collecting:
 
     def all(self, engine: Engine) -> tuple[Tally, int]:
         job, place = self.job, self.parts.folder / "errand"
-        drawing = Drawing(self.privatizer, self.cut, job.target.resolve(), self.parts.code)
+        drawing = Drawing(
+            self.privatizer,
+            self.cut,
+            job.target.resolve(),
+            self.parts.code,
+            identity_here(self.privatizer),
+        )
         with (
             self.input.opened() as (chunks, read),
             progress("privatizing", job.source.size) as advance,

@@ -107,29 +107,28 @@ class Parts:
         return tally
 
     def finish(self, index: int, content: bytes, tally: Tally) -> None:
-        """Write a part; its counts first, so that a part that is there has them."""
-        write_whole(self._counts(index), _spelled(self.code, content, tally), private=True)
-        write_whole(self._part(index), content, private=True)
+        """Write a part and note it; one that somebody else wrote meanwhile is never replaced."""
+        if not self.finish_first(index, content, tally, self.code):
+            raise _damaged(self._part(index), "somebody else wrote it at the same time")
         self.note(index)
 
     def finish_first(self, index: int, content: bytes, tally: Tally, run: str) -> bool:
         """Write a part unless there is one, where several may try; whether this one stands.
 
-        A part of another ``run`` than the one that holds the folder is refused by whoever reads it.
-        Its counts lie beside it under a name of their own, until it is clear whose part it is.
+        Its counts are written first, so that a part that is there has them. They lie beside it
+        under a name of their own, until it is clear whose part it is. A part of another ``run``
+        than the one that holds the folder is refused by whoever reads it.
         """
         counts = self.folder / f"{index:08d}.{secrets.token_hex(8)}.json"
-        try:
-            write_whole(counts, _spelled(run, content, tally), private=True)
-            stands = write_first(self._part(index), content, private=True)
-            # A file system that lost its answer and asked again finds our own link.
-            stands = stands or self._part(index).read_bytes() == content
-            if stands:
-                with contextlib.suppress(FileNotFoundError):  # ``collect`` was quicker
-                    counts.replace(self._counts(index))
-        finally:
-            counts.unlink(missing_ok=True)
-        return stands
+        write_whole(counts, _spelled(run, content, tally), private=True)
+        stands = write_first(self._part(index), content, private=True)
+        # A file system that lost its answer and asked again finds our own link.
+        if stands or self._part(index).read_bytes() == content:
+            with contextlib.suppress(FileNotFoundError):  # ``collect`` was quicker
+                counts.replace(self._counts(index))
+            return True
+        counts.unlink(missing_ok=True)
+        return False
 
     def collect(self, index: int) -> Tally | None:
         """As ``finished``, after others wrote: the counts of the part that stands are found.

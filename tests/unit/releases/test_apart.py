@@ -103,7 +103,9 @@ def draw_again(drawing: Drawing, index: int) -> dict[str, int]:
     """A twin: it does not look whether the part is there, and puts its own in the place of it."""
     chunk = drawing.cut.cutter.take(index)
     part = finish_chunk(drawing.shared, vars(apart)["draw_chunk"](drawing.shared, (index, chunk)))
-    drawing.parts.finish(index, part.content, part.tally)
+    for path in drawing.parts.folder.glob(f"{index:08d}.*"):
+        path.unlink()
+    drawing.parts.finish_first(index, part.content, part.tally, drawing.run)
     return {}
 
 
@@ -333,6 +335,22 @@ def test_what_cannot_be_done_elsewhere_is_refused_with_its_reason(
     run_job(job, Privatizer(policy="digits", mechanism="pseudonym", settings=settings))
     assert job.target.read_bytes() == there
     assert not any(b"k" * 32 in one for one in engine.sent)
+
+
+def test_a_node_that_would_draw_in_another_way_is_refused(job: Job, tmp_path: Path) -> None:
+    """A key file of the same name with another key: equal entities would get two surrogates."""
+
+    class OtherNode(Unsteady):
+        def _hired(self, errand: Errand) -> Any:
+            (tmp_path / "key").write_text("o" * 32)
+            return super()._hired(errand)
+
+    (tmp_path / "key").write_text("k" * 32)
+    settings = {"key_file": str(tmp_path / "key")}
+    privatizer = Privatizer(policy="digits", mechanism="pseudonym", settings=settings)
+    with pytest.raises(StorageFailed, match="in another way"):
+        run_job(replace(job, engine=OtherNode()), privatizer)
+    assert not job.target.exists()
 
 
 def test_processes_of_this_machine_are_an_engine_too(job: Job, seeded: Privatizer) -> None:
