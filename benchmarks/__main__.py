@@ -25,6 +25,8 @@ NAMES = (
     "cluster",
     "hostile",
     "workers",
+    "engines",
+    "failures",
     "segmentation",
     "policies",
     "main_job",

@@ -59,6 +59,26 @@ MechanismOption = Annotated[
         "pseudonym, …: 'sfumato list mechanisms'.",
     ),
 ]
+WorkersOption = Annotated[
+    int, typer.Option("--workers", help="Processes to use, or actors of Ray.")
+]
+EngineOption = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="ENGINE",
+        help="Who works: local (processes of this machine), or ray (its actors, here or at "
+        "--address).",
+    ),
+]
+AddressOption = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="HOST:PORT",
+        help="The Ray cluster that works. [default: one that is started here]",
+    ),
+]
 VectorsOption = Annotated[
     str | None,
     typer.Option(

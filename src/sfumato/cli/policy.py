@@ -111,12 +111,16 @@ def scan(  # noqa: PLR0913  # a command's options are its parameters
     show: Annotated[
         int, typer.Option("--show", min=0, max=options.MOST, help="Documents to print.")
     ] = 20,
+    workers: options.WorkersOption = 1,
+    engine: options.EngineOption = "local",
+    address: options.AddressOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Highlight what a policy finds, count it by type and tell the share of words it selects.
 
     With --json one line per document: {"id", "spans": [{"start", "end", "label", "rule"}]},
-    offsets in characters. This shows originals: it is for your own eyes.
+    offsets in characters. This shows originals: it is for your own eyes. With several --workers, or
+    with --engine ray, there are counts alone.
     """
     from sfumato.verbs.policy import scan as look
 
@@ -131,6 +135,9 @@ def scan(  # noqa: PLR0913  # a command's options are its parameters
         encoding=encoding,
         header=not no_header,
         whole_file=whole_file,
+        workers=workers,
+        engine=engine,
+        address=address,
     )
     console = stdout()
     shown = 0
@@ -147,6 +154,10 @@ def scan(  # noqa: PLR0913  # a command's options are its parameters
         )
     if not json:
         _print_counts(found)
+    elif engine != "local" or workers > 1:
+        counts = {"documents": found.documents, "words": found.words, "selected": found.selected}
+        by_type = [{"label": a, "rule": b, "count": n} for a, b, n in found.by_count()]
+        print_json(counts | {"spans": by_type})
 
 
 def _highlight(document: Document, spans: Spans) -> Text:

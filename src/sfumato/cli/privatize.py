@@ -50,7 +50,9 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
         Path | None,
         typer.Option("--guarantee", help="Where the guarantee goes. [default: OUT.guarantee.json]"),
     ] = None,
-    workers: Annotated[int, typer.Option("--workers", help="Processes to use.")] = 1,
+    workers: options.WorkersOption = 1,
+    engine: options.EngineOption = "local",
+    address: options.AddressOption = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the finished parts of a stopped run.")
     ] = False,
@@ -119,6 +121,8 @@ def privatize(  # noqa: PLR0913  # a command's options are its parameters
             follow=follow or _at_terminal(source, output, workers),
             guarantee=guarantee,
             workers=workers,
+            engine=engine,
+            address=address,
             resume=resume,
             overwrite=overwrite,
             dry_run=dry_run,

@@ -61,7 +61,11 @@ def run(  # noqa: PLR0913  # a command's options are its parameters
             "--output", "-o", metavar="STUDY", help="Its folder. [default: FILE without .toml]"
         ),
     ] = None,
-    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes to use.")] = 1,
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, help="Processes to use, or actors of Ray.")
+    ] = 1,
+    engine: options.EngineOption = "local",
+    address: options.AddressOption = None,
     allow: AllowOption = [],  # noqa: B006
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on: finished cells are not computed again.")
@@ -101,6 +105,8 @@ def run(  # noqa: PLR0913  # a command's options are its parameters
         study = asked.run(
             output,
             workers=workers,
+            engine=engine,
+            address=address,
             resume=resume,
             allow_path=allow,
             watch=watch,

@@ -25,9 +25,12 @@ from sfumato.core.errors import (
 from sfumato.core.files import write_whole
 from sfumato.core.json import read_json
 from sfumato.core.progress import progress
+from sfumato.engines.engine import Engine
+from sfumato.engines.local import in_order
 from sfumato.files.chunks import Chunk
 from sfumato.files.output import is_stdout, is_stream, open_stream, open_to_write
 from sfumato.files.source import LineNumber, Source
+from sfumato.releases.apart import finish_apart, refuse_apart
 from sfumato.releases.authors import Till, till_for
 from sfumato.releases.drawn import Drawn, Part, draw_chunk, finish_chunk
 from sfumato.releases.input import Input
@@ -41,12 +44,16 @@ from sfumato.releases.summary import job_settings, shares_of, summarize
 from sfumato.releases.tally import Tally
 from sfumato.releases.trial import try_out
 from sfumato.releases.vault import SealedParts, Vault, refuse_irreversible
-from sfumato.releases.workers import Shared, in_order
+from sfumato.releases.workers import Shared
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What to read, where to write, and how."""
+    """What to read, where to write, and how.
+
+    With an ``engine`` other processes read the input and write the parts; without one, ``workers``
+    of this machine are handed chunks.
+    """
 
     source: Source
     target: Path
@@ -56,6 +63,7 @@ class Job:
     overwrite: bool = False
     vault: Vault | None = None
     payment: Payment | None = None
+    engine: Engine | None = None
 
     def __post_init__(self) -> None:
         at_least("workers", self.workers, 1, MOST_WORKERS)
@@ -100,6 +108,7 @@ def run_job(job: Job, privatizer: Privatizer) -> dict[str, Any]:
         refuse_irreversible(privatizer)
     try:
         refuse_job(job)
+        refuse_apart(job, privatizer)
         if job.resume:
             refuse_resuming(privatizer)
         job = replace(job, source=job.source.settled())
@@ -208,7 +217,11 @@ def _in_parts(job: Job, privatizer: Privatizer) -> dict[str, Any]:
             if job.vault is not None:
                 sealed = SealedParts.begun(job.vault, parts.folder, overwrite=job.overwrite)
             with _till(job, privatizer, parts.code) as till:
-                tally, count = _finish_parts(_Work(job, privatizer, till), parts, input_, sealed)
+                if job.engine is None:
+                    work = _Work(job, privatizer, till)
+                    tally, count = _finish_parts(work, parts, input_, sealed)
+                else:
+                    tally, count = finish_apart(job, privatizer, parts, input_)
         except (BadInput, InputChanged):
             # The input has to be mended, and then these parts belong to another input; or it was
             # changed in between, and nobody knows which of the two they belong to.
@@ -237,7 +250,7 @@ def _finish_parts(
         nonlocal count
         for index, chunk in enumerate(chunks):
             count = index + 1
-            finished = parts.finished(index)
+            finished = parts.collect(index)
             if finished is None:
                 if till is not None:
                     under_way[index] = chunk

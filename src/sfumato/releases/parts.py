@@ -17,10 +17,16 @@ Damaged parts
     mechanism: they follow from what lies beside them, which is what will be released. They find
     accidents; whoever can write to the folder can write a digest, too.
 
-    A part that is damaged, or missing though a later one is there, is refused and not computed
+    A part that is damaged, or missing though it was noted as finished, is refused and not computed
     anew. Each part is a draw of noise. Whoever saw the first (what is left of it, or a copy) and
     then the second has two releases of the same text, and a guarantee that speaks of one would be
     false. To start again is a decision that belongs to whoever knows who saw the parts.
+
+Several writers
+    Parts are noted in ``drawn`` by the one process that holds the folder. Where others finish parts
+    (``apart``), two may have drawn the same one: an engine took the first for dead, and it was not.
+    The first one that is written stands (``finish_first``), whatever the order of events; the other
+    draw is deleted, and nobody has seen it. A part that is there is never drawn again.
 """
 
 from __future__ import annotations
@@ -31,18 +37,22 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+import secrets
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from sfumato.core.errors import CannotResume, OutputExists
-from sfumato.core.files import write_whole
+from sfumato.core.errors import CannotResume, OutputExists, StorageFailed
+from sfumato.core.files import write_first, write_whole
 from sfumato.core.json import read_object
 from sfumato.core.keys import fresh_salt, salted_digest
 from sfumato.releases.tally import Tally
 
-_OURS = re.compile(r"(\d{8}\.(part|json|vault)|run\.json|vault|whole)(\.unfinished)?")
+_OURS = re.compile(
+    r"(\d{8}\.(part|json|vault)|\d{8}\.[0-9a-f]{16}\.json|run\.json|vault|whole|drawn|errand)"
+    r"(\.[0-9a-f]{16})?(\.unfinished)?"
+)
 
 
 @dataclass(frozen=True)
@@ -75,6 +85,7 @@ class Parts:
                 self._forget()
             self._compare(claims, private)
             self._refuse_gaps()
+            self._note_all()
             yield self
 
     def finished(self, index: int) -> Tally | None:
@@ -91,19 +102,81 @@ class Parts:
         content = part.read_bytes()
         if noted[0] != len(content):
             raise _damaged(part, f"it has {len(content)} bytes and had {noted[0]}")
-        if noted[1] != _fingerprint(content, tally):
+        if noted[1] != _fingerprint(self.code, content, tally):
             raise _damaged(part, "it, or its counts, were changed")
         return tally
 
     def finish(self, index: int, content: bytes, tally: Tally) -> None:
-        """Write a part; its counts first, so that a part that is there has them."""
-        kept = {
-            "counts": tally.as_dict(),
-            "length": len(content),
-            "digest": _fingerprint(content, tally),
-        }
-        write_whole(self._counts(index), json.dumps(kept).encode(), private=True)
-        write_whole(self._part(index), content, private=True)
+        """Write a part and note it; one that somebody else wrote meanwhile is never replaced."""
+        if not self.finish_first(index, content, tally, self.code):
+            raise _damaged(self._part(index), "somebody else wrote it at the same time")
+        self.note(index)
+
+    def finish_first(self, index: int, content: bytes, tally: Tally, run: str) -> bool:
+        """Write a part unless there is one, where several may try; whether this one stands.
+
+        Its counts are written first, so that a part that is there has them. They lie beside it
+        under a name of their own, until it is clear whose part it is. A part of another ``run``
+        than the one that holds the folder is refused by whoever reads it.
+        """
+        counts = self.folder / f"{index:08d}.{secrets.token_hex(8)}.json"
+        write_whole(counts, _spelled(run, content, tally), private=True)
+        stands = write_first(self._part(index), content, private=True)
+        # A file system that lost its answer and asked again finds our own link.
+        if stands or self._part(index).read_bytes() == content:
+            with contextlib.suppress(FileNotFoundError):  # ``collect`` was quicker
+                counts.replace(self._counts(index))
+            return True
+        counts.unlink(missing_ok=True)
+        return False
+
+    def collect(self, index: int) -> Tally | None:
+        """As ``finished``, after others wrote: the counts of the part that stands are found.
+
+        Only for who holds the folder. What is left of a draw that came too late is deleted.
+        """
+        part = self._part(index)
+        if part.exists():
+            for beside in self.folder.glob(f"{index:08d}.*.json"):
+                if _belong_together(self.code, part, beside):
+                    beside.replace(self._counts(index))
+                else:
+                    beside.unlink(missing_ok=True)
+        return self.finished(index)
+
+    def note(self, index: int) -> None:
+        """Note that a part is there, so that it is missed if it vanishes."""
+        with (self.folder / "drawn").open("a", encoding="ascii") as stream:
+            stream.write(f"{index:08d}\n")
+
+    def erase_drafts(self, index: int | None = None) -> None:
+        """Delete what nobody has finished: draws of workers that died while they wrote.
+
+        A worker that was only believed to be dead cannot finish such a draw any more.
+        """
+        which = "*" if index is None else f"{index:08d}"
+        for path in self.folder.glob(f"{which}.part.*.unfinished"):
+            path.unlink(missing_ok=True)
+
+    def is_there(self, index: int) -> bool:
+        """Whether a part is finished, by whomever."""
+        return self._part(index).exists()
+
+    def refuse_unlinked(self) -> None:
+        """Refuse a file system on which two could both be the first to finish a part."""
+        one, other = self.folder / "drawn.unfinished", self.folder / "errand.unfinished"
+        try:
+            one.touch()
+            other.unlink(missing_ok=True)
+            os.link(one, other)
+        except OSError:
+            raise StorageFailed(
+                f"the file system of {self.folder} has no hard links, so that two workers could "
+                "both finish a part; take another one, or the engine of this machine"
+            ) from None
+        finally:
+            one.unlink(missing_ok=True)
+            other.unlink(missing_ok=True)
 
     def whole(self, count: int) -> Iterator[Path]:
         """All parts in order, each looked at once more just before it is used."""
@@ -161,11 +234,22 @@ class Parts:
                 path.unlink()
 
     def _refuse_gaps(self) -> None:
-        # Parts are finished one after the other, so one that is missing was there once.
         there = {path.name for path in self.folder.glob("*.part")}
-        for index in range(len(there)):
+        for index in self._noted(len(there)):
             if self._part(index).name not in there:
-                raise _damaged(self._part(index), "it is missing, and a later one is there")
+                raise _damaged(self._part(index), "it is missing, and it was there once")
+
+    def _note_all(self) -> None:
+        """Begin the notes with what is there: some may have been finished by nobody who notes."""
+        there = "".join(f"{path.stem}\n" for path in sorted(self.folder.glob("*.part")))
+        write_whole(self.folder / "drawn", there.encode(), private=True)
+
+    def _noted(self, count: int) -> Iterable[int]:
+        try:
+            noted = (self.folder / "drawn").read_text(encoding="ascii").split("\n")
+            return [int(one) for one in noted[:-1] if one]  # the last line may be cut off
+        except (OSError, ValueError):
+            return range(count)  # without the notes it is as if they were finished in order
 
     def _part(self, index: int) -> Path:
         return self.folder / f"{index:08d}.part"
@@ -204,8 +288,28 @@ def _damaged(path: Path, how: str) -> CannotResume:
     )
 
 
-def _fingerprint(content: bytes, tally: Tally) -> str:
-    digest = hashlib.sha256(json.dumps(tally.as_dict()).encode() + b"\n")
+def _spelled(run: str, content: bytes, tally: Tally) -> bytes:
+    """What is kept beside a part."""
+    kept = {
+        "counts": tally.as_dict(),
+        "length": len(content),
+        "digest": _fingerprint(run, content, tally),
+    }
+    return json.dumps(kept).encode()
+
+
+def _belong_together(run: str, part: Path, counts: Path) -> bool:
+    try:
+        kept = json.loads(counts.read_bytes())
+        tally = Tally.from_dict(kept["counts"])
+        return bool(kept["digest"] == _fingerprint(run, part.read_bytes(), tally))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return False
+
+
+def _fingerprint(run: str, content: bytes, tally: Tally) -> str:
+    """With the code of the run: a worker that outlived its run must not write into the next."""
+    digest = hashlib.sha256(f"{run}\n{json.dumps(tally.as_dict())}\n".encode())
     digest.update(content)
     return digest.hexdigest()
 

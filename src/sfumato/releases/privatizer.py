@@ -47,7 +47,7 @@ from sfumato.policies.identity import Identity, identity_of, versions
 from sfumato.policies.labels import check_types
 from sfumato.policies.policy import Policy
 from sfumato.releases.public_settings import name_of, public_settings
-from sfumato.releases.shapes import ColumnMapper, like, texts_of
+from sfumato.releases.shapes import ColumnMapper, FrameMapper, like, texts_of
 from sfumato.releases.tally import Tally
 from sfumato.text.document import Document
 from sfumato.vectors.load import NAME, default_space, load_vectors
@@ -163,6 +163,12 @@ class Privatizer:
     def column(self, name: str) -> ColumnMapper:
         """For ``dataset.map(privatizer.column("text"), batched=True)``."""
         return ColumnMapper(self, name)
+
+    def frames(self, *names: str) -> FrameMapper:
+        """For ``table.mapInPandas(privatizer.frames("text"), table.schema)`` of Spark, and
+        ``table.map_partitions(privatizer.frames("text"))`` of Dask.
+        """
+        return FrameMapper(self, names)
 
     @cached_property
     def selective(self) -> Selective | Levels:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.errors import BadInput
+from sfumato.core.errors import BadInput, InvalidArgument
 
 if TYPE_CHECKING:
     from sfumato.releases.privatizer import Privatizer
@@ -56,6 +56,45 @@ class ColumnMapper:
         if isinstance(value, str):
             return {self.name: self.privatizer(value)}
         return {self.name: self.privatizer.privatize(list(value))}
+
+
+@dataclass(frozen=True)
+class FrameMapper:
+    """Privatizes columns of pandas frames: one frame, as Dask calls it, or many, as Spark does.
+
+    All other columns stay as they are. It goes to other processes by pickling, and each has noise
+    of its own. An engine that computes a frame twice draws twice: write what it gave to files
+    before anything else asks for it.
+    """
+
+    privatizer: Privatizer
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.names:
+            raise BadInput("name the columns that hold text")
+        if self.privatizer.seed is not None:
+            raise InvalidArgument(
+                "under a seed every part of a table would get the same noise: leave it out"
+            )
+        key = self.privatizer.key
+        if key is not None and not key.lasts:
+            raise InvalidArgument(
+                "every process would draw a key of its own, and equal entities get different "
+                "surrogates: `settings={'key_file': FILE}`, a file that each of them can read"
+            )
+
+    def __call__(self, given: Any) -> Any:
+        """A new frame, or an iterator of new frames; what was given stays as it was."""
+        return self._one(given) if hasattr(given, "columns") else map(self._one, given)
+
+    def _one(self, frame: Any) -> Any:
+        missing = [name for name in self.names if name not in frame.columns]
+        if missing:
+            raise BadInput(f"there is no column {missing[0]!r}")
+        if len(set(frame.columns)) < len(frame.columns):
+            raise BadInput("several columns have the same name")
+        return frame.assign(**{name: self.privatizer.privatize(frame[name]) for name in self.names})
 
 
 def _text(item: Any, number: int) -> str | None:

@@ -27,8 +27,10 @@ from sfumato.core.errors import OutputExists, StorageFailed
 from sfumato.core.files import write_whole
 from sfumato.core.json import write_number
 from sfumato.core.settings import WRITES
+from sfumato.engines.engine import Engine
 from sfumato.releases.payment import Payment
 from sfumato.studies.doors import CodeNotAllowed, Passage
+from sfumato.studies.elsewhere import compute_elsewhere, refuse_payment
 from sfumato.studies.folder import DONE, FAILED, SCHEMA, StudyFolder, collect
 from sfumato.studies.grid import Grid, list_cells
 from sfumato.studies.locks import hold_lock
@@ -139,21 +141,29 @@ def run_study(  # noqa: PLR0913  # two are needed, the others have defaults
     watch: WatchWork | None = None,
     payment: Payment | None = None,
     until: float | None = None,
+    engine: Engine | None = None,
 ) -> StudyOutcome:
     """Compute the missing cells of a study in worker processes (0: in this process).
 
-    With a ``payment`` what the study releases is paid for, cell by cell, if all of it fits. After
-    ``until`` (seconds since 1970) no cell is begun.
+    With an ``engine`` its workers compute them, wherever they are. With a ``payment`` what the
+    study releases is paid for, cell by cell, if all of it fits. After ``until`` (seconds since
+    1970) no cell is begun.
     """
     at_least("workers", workers, 0, MOST_WORKERS)
     study = replace(study, charged=payment is not None)
     opened = open_study(study, output, resume=resume, command=command)
     work = replace(opened, payment=payment, until=until)
+    if engine is not None:
+        refuse_payment(work)
     forget_failures(work)
     require_all(work)
     lost = 0
     try:
-        if workers == 0:
+        if engine is not None:
+            for _ in compute_elsewhere(work, engine):
+                if watch is not None:
+                    watch(work)
+        elif workers == 0:
             work_on(work)
         else:
             lost = _watch(work, workers, watch)

@@ -28,6 +28,7 @@ from typing import Any
 from sfumato.core.checks import MOST_WORKERS, at_least, extra
 from sfumato.core.errors import InvalidArgument, SfumatoError
 from sfumato.core.progress import progress
+from sfumato.engines.engine import LOCAL, choose_engine
 from sfumato.releases.payment import Payment
 from sfumato.results.row import Row
 from sfumato.studies.compare import StudyComparison, compare_studies
@@ -130,6 +131,8 @@ class Study:
         folder: str | Path | None = None,
         *,
         workers: int = 1,
+        engine: str = LOCAL,
+        address: str | None = None,
         resume: bool = False,
         allow_path: Sequence[str | Path] = (),
         watch: WatchWork | None = None,
@@ -140,18 +143,20 @@ class Study:
     ) -> Study:
         """Compute every cell that is missing, and return the study with its outcome.
 
-        ``workers`` is the number of processes (0: compute in this process). If a cell fails, its
-        error is recorded and the others are computed. ``resume`` tries failed cells again and keeps
-        finished ones. The study may use the folder of its file and ``allow_path``, and nothing
-        else. ``watch`` is called now and then to look at the progress; without it a terminal shows
-        a progress bar. After ``until`` (a time of day such as "22:30", a span such as "2h30m", or
-        a date with a time) no cell is begun, nor one that is expected to end later.
+        ``workers`` is the number of processes (0: compute in this process). With ``engine="ray"``
+        they are actors of Ray, on this machine or at the ``address`` of a cluster. If a cell fails,
+        its error is recorded and the others are computed. ``resume`` tries failed cells again and
+        keeps finished ones. The study may use the folder of its file and ``allow_path``, and
+        nothing else. ``watch`` is called now and then to look at the progress; without it a
+        terminal shows a progress bar. After ``until`` (a time of day such as "22:30", a span such
+        as "2h30m", or a date with a time) no cell is begun, nor one that is expected to end later.
 
         With a ``budget`` every private text and every model with noise is a release, drawn from the
         system and not from the study's seeds, and charged to the ``account``, ``corpus:ID`` or
         ``text:ID``. A study that does not fit as a whole is refused.
         """
         payment = _payment(budget, account, budget_key)
+        elsewhere = choose_engine(engine, address, max(1, workers))
         spec = replace(self._asked, doors=Doors(tuple(map(Path, allow_path))))
         output = self.folder if folder is None else Path(folder)
         command = [] if self._file is None else ["sfumato", "study", "run", self._file.name]
@@ -165,6 +170,7 @@ class Study:
                 watch=told,
                 payment=payment,
                 until=None if until is None else read_end(until, datetime.now().astimezone()),
+                engine=None if engine == LOCAL else elsewhere,
             )
         return Study(self.spec, folder=output, file=self._file, outcome=found)
 

@@ -19,7 +19,7 @@ import resource
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,7 +33,7 @@ from sfumato.core.files import write_whole
 from sfumato.releases.payment import Payment
 from sfumato.studies import cell as cells
 from sfumato.studies.cell import Cell
-from sfumato.studies.expected import Durations
+from sfumato.studies.deadline import Clock
 from sfumato.studies.folder import DONE, FAILED, StudyFolder
 from sfumato.studies.grid import Grid
 from sfumato.studies.kinds.context import CellResult, Context
@@ -148,7 +148,7 @@ def compute_corpora(work: Work) -> None:
     """Compute the cells of corpora alone, which release nothing."""
     for cell in work.grid.distinct:
         if cell.kind == cells.CORPUS and work.state(cell) is None:
-            _compute(work, cell, lambda *_: None)
+            compute_cell(work, cell)
 
 
 def forget_failures(work: Work) -> None:
@@ -166,43 +166,18 @@ def work_on(work: Work, told: Told = lambda *_: None, parent: int | None = None)
     parent.
     """
     finished: dict[str, str] = {}
-    clock = _Clock(work)
+    clock = Clock(work.grid, work.folder, work.until)
     while parent is None or os.getppid() == parent:
-        open_cells = clock.in_time(_look(work, finished), finished)
+        open_cells = clock.in_time(list_open(work, finished), finished)
         if not open_cells:
             return
-        if not any(_compute(work, cell, told) for cell in open_cells if _ready(cell, finished)):
+        if not any(
+            compute_cell(work, cell, told) for cell in open_cells if is_ready(cell, finished)
+        ):
             time.sleep(WAIT)
 
 
-class _Clock:
-    """Which cells are expected to be finished before the end; without an end, all of them."""
-
-    def __init__(self, work: Work) -> None:
-        self._work = work
-        self._durations = Durations()
-        self._noted: set[str] = set()
-
-    def in_time(self, cells: list[Cell], finished: Mapping[str, str]) -> list[Cell]:
-        """The cells to be computed; one that needs a cell that would end too late is none."""
-        until, grid, folder = self._work.until, self._work.grid.distinct, self._work.folder
-        if until is None:
-            return cells
-        for cell in grid:
-            if finished.get(cell.key) == DONE and cell.key not in self._noted:
-                self._noted.add(cell.key)
-                self._durations.add(cell, folder.seconds(cell.key))
-        remaining, asked = until - time.time(), {cell.key for cell in cells}
-        late: set[str] = set()
-        for cell in grid:  # inputs come first
-            expected = self._durations.expected(cell) or 0.0
-            needs_late = any(one.key in late for one in cell.inputs)
-            if cell.key in asked and (remaining <= 0 or expected > remaining or needs_late):
-                late.add(cell.key)
-        return [cell for cell in cells if cell.key not in late]
-
-
-def _look(work: Work, finished: dict[str, str]) -> list[Cell]:
+def list_open(work: Work, finished: dict[str, str]) -> list[Cell]:
     """The cells that are neither finished nor depend on one that failed."""
     left = []
     for cell in work.grid.by_priority:
@@ -217,11 +192,12 @@ def _look(work: Work, finished: dict[str, str]) -> list[Cell]:
     return left
 
 
-def _ready(cell: Cell, finished: dict[str, str]) -> bool:
+def is_ready(cell: Cell, finished: dict[str, str]) -> bool:
+    """Whether everything that a cell needs is done."""
     return all(finished.get(one.key) == DONE for one in cell.inputs)
 
 
-def _compute(work: Work, cell: Cell, told: Told) -> bool:
+def compute_cell(work: Work, cell: Cell, told: Told = lambda *_: None) -> bool:
     """Compute a cell that is free and unfinished; whether it was computed here."""
     with hold_lock(work.folder.lock(cell.key)) as mine:
         if not mine or work.state(cell) is not None:

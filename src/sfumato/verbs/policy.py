@@ -30,16 +30,25 @@ def scan(
     encoding: str = "utf-8",
     whole_file: bool = False,
     header: bool = True,
+    workers: int = 1,
+    engine: str = "local",
+    address: str | None = None,
 ) -> Scan:
     """Documents of a file with what a policy finds in each, read as they are asked for.
 
     ``for document, spans in sfumato.scan(...)`` goes through them, ``.finish()`` does so for the
     counts alone. Without a ``header`` columns are called 1, 2, … This shows originals: it is for
     their owner's eyes.
+
+    With several ``workers``, or with ``engine="ray"`` (on this machine, or at the ``address`` of a
+    cluster), all of it is counted at once by workers who read the file themselves; then there are
+    counts, and no documents to go through.
     """
+    from sfumato.engines.engine import LOCAL, choose_engine
     from sfumato.files.dialect import Dialect
     from sfumato.files.layout import Layout
     from sfumato.files.source import Source
+    from sfumato.policies.counting import count_elsewhere
     from sfumato.policies.patterns import Everything
     from sfumato.policies.scan import Scan
 
@@ -53,7 +62,11 @@ def scan(
         whole_file=whole_file,
         dialect=Dialect(header=header),
     )
-    return Scan(chosen, Source.of(source, layout, file_format=format).documents())
+    read = Source.of(source, layout, file_format=format)
+    doing = choose_engine(engine, address, workers)
+    if engine != LOCAL or workers > 1:
+        return count_elsewhere(chosen, read, doing)
+    return Scan(chosen, read.documents())
 
 
 def score_policy(

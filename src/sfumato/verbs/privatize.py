@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sfumato.core.checks import names
 from sfumato.core.errors import InvalidArgument
+from sfumato.engines.engine import LOCAL, Engine, choose_engine
 from sfumato.files.dialect import Dialect
 from sfumato.files.formats import of_path
 from sfumato.files.layout import Layout
@@ -59,6 +60,8 @@ def privatize(
     follow: bool = False,
     guarantee: str | Path | None = None,
     workers: int = 1,
+    engine: str = LOCAL,
+    address: str | None = None,
     resume: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,
@@ -101,6 +104,10 @@ def privatize(
     output stands OUT.guarantee.json, which says what is guaranteed and what is not. ``dry_run``
     needs no output and writes nothing: it gives a ``Preview`` with counts and a few examples, which
     show originals.
+
+    With ``engine="ray"`` the ``workers`` are actors of Ray: on this machine, or at the ``address``
+    of a cluster, whose nodes all reach the input and the output under the same paths. The output is
+    the one that workers of this machine would give, and a stopped run can be resumed with either.
 
     Without a ``vault`` nothing can be undone. With one, the pseudonyms of ``mechanism="pseudonym"``
     can: it is a file with all that they stand for, encrypted with the secret in the file
@@ -171,11 +178,18 @@ def privatize(
         overwrite=overwrite,
         vault=None if vault is None else Vault.of(vault, vault_key),
         payment=payment,
+        engine=_engine(engine, address, workers),
     )
     _check_formats(job.source.format.name, target, format)
     if dry_run:
         return preview_job(job, privatizer)
     return Release.of(job, run_job(job, privatizer))
+
+
+def _engine(name: str, address: str | None, workers: int) -> Engine | None:
+    """Who works elsewhere; nobody where the workers of this machine are handed the chunks."""
+    found = choose_engine(name, address, workers)
+    return None if name == LOCAL else found
 
 
 def _check_formats(name: str, output: Path, given: str | None) -> None:

@@ -103,7 +103,7 @@ def test_after_the_end_nothing_is_begun_and_another_run_goes_on(
 ) -> None:
     study = Study.parse(SMALL, folder=tmp_path, name="small")
     now = [1000.0]
-    monkeypatch.setattr(worker.time, "time", lambda: now[0])
+    monkeypatch.setattr("sfumato.studies.deadline.time.time", lambda: now[0])
     compute = worker.compute
 
     def one_minute(context: worker.Context) -> worker.CellResult:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.core.errors import MalformedRecord, StorageFailed
-from sfumato.releases.workers import in_order
+from sfumato.engines.local import in_order
 
 
 def scaled(factor: int, item: int) -> tuple[int, int]:
