@@ -159,6 +159,11 @@ class TextChunk:
                     count = 0
         return found
 
+    @property
+    def lines(self) -> tuple[int, int]:
+        """How many lines of the file stand before it, and before the next one."""
+        return self.records[0].line - 1, self.records[-1].line
+
     def left(self) -> Iterator[Left]:
         """The cells of all records that are left as they are."""
         for record in self.records:

@@ -21,7 +21,8 @@ class Format:
 
     ``dialect`` says which settings of a dialect the format has, ``live`` whether its records can be
     handed on one by one while it is written. With ``has_spans`` documents come with labeled spans;
-    one that is not ``is_written`` can only be read.
+    one that is not ``is_written`` can only be read. ``by_lines``: every line of a file means the
+    same whatever stands before it, so that a chunk can be read without those before it.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Format:
     live: bool = True
     has_spans: bool = False
     is_written: bool = True
+    by_lines: bool = False
 
 
 def join_chunks(parts: Iterable[Path], output: BinaryIO) -> None:
@@ -43,8 +45,8 @@ def join_chunks(parts: Iterable[Path], output: BinaryIO) -> None:
 
 _TABLE = ("delimiter", "quote", "header")
 FORMATS = {
-    "txt": Format("txt", lines.read, join_chunks, False),
-    "jsonl": Format("jsonl", jsonl.read, join_chunks, True, has_spans=True),
+    "txt": Format("txt", lines.read, join_chunks, False, by_lines=True),
+    "jsonl": Format("jsonl", jsonl.read, join_chunks, True, has_spans=True, by_lines=True),
     "csv": Format("csv", separated.read, join_chunks, True, _TABLE),
     "tsv": Format("tsv", separated.read_tabs, join_chunks, True, _TABLE),
     "parquet": Format("parquet", parquet.read, parquet.assemble, True, live=False),

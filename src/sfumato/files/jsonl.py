@@ -68,8 +68,8 @@ _Members = dict[str, list[_Member]]
 def _records(stream: BinaryIO, layout: Layout) -> Iterator[Record]:
     for name in layout.drop:
         refuse_elements(name)
-    count = 0
-    for number, line in decode_lines(stream, layout.encoding):
+    count = layout.skipped
+    for number, line in decode_lines(stream, layout.encoding, layout.skipped):
         if not line.strip(_SPACE + _MARK):
             yield Record(line, line=number)
             continue

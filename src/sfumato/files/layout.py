@@ -39,7 +39,8 @@ class Layout:
     the text. ``group_field`` holds a second label, beside that of ``label_field``.
 
     What is in ``drop`` is taken out; what is in ``keep`` is left as it is on purpose. ``others``
-    asks for what stands in all other columns. ``live`` records are handed on one by one.
+    asks for what stands in all other columns. ``live`` records are handed on one by one. The lines
+    of a stream count from ``skipped``, if so many were left out before.
     """
 
     field: str | tuple[str, ...] = "text"
@@ -56,6 +57,7 @@ class Layout:
     dialect: Dialect = member(default_factory=Dialect)
     others: bool = False
     live: bool = False
+    skipped: int = 0
     several: InitVar[bool] = False
 
     def __post_init__(self, several: bool) -> None:

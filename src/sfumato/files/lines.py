@@ -15,10 +15,12 @@ from sfumato.files.layout import Layout
 from sfumato.text.edits import Edited
 
 
-def decode_lines(lines: Iterable[bytes], encoding: str) -> Iterator[tuple[int, str]]:
-    """Each line with its number; terminators stay."""
+def decode_lines(
+    lines: Iterable[bytes], encoding: str, skipped: int = 0
+) -> Iterator[tuple[int, str]]:
+    """Each line with its number, after so many that were left out; terminators stay."""
     offset = 0
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines, start=1 + skipped):
         yield number, decode(line, encoding, offset=offset, line=number)
         offset += len(line)
 
@@ -70,7 +72,7 @@ def spell(literal: str, edited: Edited) -> str:  # noqa: ARG001  # plain text ha
 
 
 def _lines(stream: BinaryIO, layout: Layout) -> Iterator[Record]:
-    for number, line in decode_lines(stream, layout.encoding):
+    for number, line in decode_lines(stream, layout.encoding, layout.skipped):
         text, end = split_terminator(line)
         yield Record("", text, end, text, str(number), number)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from gzip import BadGzipFile
+from itertools import islice
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any, BinaryIO
@@ -196,6 +198,12 @@ class Source:
     @contextmanager
     def opened(self) -> Iterator[tuple[Iterator[Chunk], LineNumber]]:
         """The chunks, and a function that says how many bytes were read."""
+        with self.content() as (stream, place):
+            yield self.chunks(stream), place
+
+    @contextmanager
+    def content(self) -> Iterator[tuple[BinaryIO, LineNumber]]:
+        """What stands in the file, uncompressed, and how many bytes of the file were read."""
         try:
             raw = sys.stdin.buffer if self.path is None else self.path.open("rb")
         except OSError as error:
@@ -203,7 +211,7 @@ class Source:
         place = raw.tell if self.path is not None and raw.seekable() else lambda: 0
         try:
             with open_to_read(raw, self.path.suffix if self.path else "") as stream:
-                yield self._chunks(stream), place
+                yield stream, place
         finally:
             if self.path is not None:
                 raw.close()
@@ -225,9 +233,17 @@ class Source:
                 "start again when nobody writes to it"
             )
 
-    def _chunks(self, stream: BinaryIO) -> Iterator[Chunk]:
+    def chunks(self, stream: BinaryIO, *, skip: int = 0, before: int = 0) -> Iterator[Chunk]:
+        """The chunks of a stream, after so many lines that are not looked at.
+
+        That is for formats that are read by lines; ``before`` counts those that were read already.
+        """
+        layout = self.layout
+        if skip or before:
+            layout = replace(layout, skipped=before + skip, several=True)
         try:
-            yield from self.format.read(stream, self.layout)
+            deque(islice(stream, skip), maxlen=0)
+            yield from self.format.read(stream, layout)
         except (SfumatoError, BadGzipFile):
             raise
         except OSError as error:

@@ -22,8 +22,9 @@ Care
     its chunk is finished or the run ends. Whoever reads that folder meanwhile sees a draw
     that is not released, and later another one.
 
-    Every worker reads along to its chunks: the input is read and cut once by each of them, and once
-    here.
+    The input is cut here, once, so that no more workers can be kept busy than that feeds. Workers
+    pass over the lines of others (plain text and JSON lines), or read along to their chunks: then
+    each of them cuts the whole input, too.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from sfumato.core.errors import CannotResume, InvalidArgument, StorageFailed
 from sfumato.core.progress import progress
 from sfumato.engines.engine import Counts, Engine
 from sfumato.files.chunks import Chunk
-from sfumato.files.cutter import Cut
+from sfumato.files.cutter import Cut, lines_before
 from sfumato.releases.drawn import draw_chunk, finish_chunk
 from sfumato.releases.input import Input
 from sfumato.releases.parts import Parts
@@ -114,7 +115,7 @@ def draw_part(drawing: Drawing, index: int) -> Counts:
     """Elsewhere: draw a part and write it, unless it is there."""
     parts = drawing.parts
     if not parts.is_there(index):
-        chunk = drawing.cut.cutter.take(index)
+        chunk = drawing.cut.cutter.take(index, parts.lines_before(index))
         part = finish_chunk(drawing.shared, draw_chunk(drawing.shared, (index, chunk)))
         if parts.code != drawing.run:  # nobody waits for it any more
             raise CannotResume("another run has taken the place of this one")
@@ -131,6 +132,7 @@ def finish_apart(
     try_out(Shared.of(privatizer))  # what fails at the first text is said before actors are hired
     parts.refuse_unlinked()
     parts.erase_drafts()
+    parts.forget_lines()
     cut = Cut.of(job.source)
     if cut.known != input_.kept:
         raise cut.changed()
@@ -174,6 +176,7 @@ class _Collecting:
     def _missing(self, chunks: Iterator[Chunk]) -> Iterator[int]:
         for index, chunk in enumerate(chunks):
             self.count = index + 1
+            self.parts.tell_lines(lines_before(self.job.source, chunk))
             finished = self.parts.collect(index)
             if finished is None:
                 self._documents[index] = len(chunk.texts_per_record())

@@ -50,9 +50,10 @@ from sfumato.core.keys import fresh_salt, salted_digest
 from sfumato.releases.tally import Tally
 
 _OURS = re.compile(
-    r"(\d{8}\.(part|json|vault)|\d{8}\.[0-9a-f]{16}\.json|run\.json|vault|whole|drawn|errand)"
+    r"(\d{8}\.(part|json|vault)|\d{8}\.[0-9a-f]{16}\.json|run\.json|vault|whole|drawn|errand|lines)"
     r"(\.[0-9a-f]{16})?(\.unfinished)?"
 )
+_WIDTH = 17  # bytes of a line in ``lines``
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,28 @@ class Parts:
         which = "*" if index is None else f"{index:08d}"
         for path in self.folder.glob(f"{which}.part.*.unfinished"):
             path.unlink(missing_ok=True)
+
+    def tell_lines(self, lines: int | None) -> None:
+        """Tell after how many lines the next chunk begins, to be found by its number.
+
+        That tells no more than how many documents each part has, which stands beside it.
+        """
+        with (self.folder / "lines").open("ab") as stream:
+            stream.write(b"%*s\n" % (_WIDTH - 1, b"" if lines is None else b"%d" % lines))
+
+    def forget_lines(self) -> None:
+        """Begin to tell anew."""
+        write_whole(self.folder / "lines", b"", private=True)
+
+    def lines_before(self, index: int) -> int | None:
+        """After how many lines a chunk begins, if that was told."""
+        try:
+            with (self.folder / "lines").open("rb") as stream:
+                stream.seek(index * _WIDTH)
+                found = stream.read(_WIDTH)
+            return int(found) if len(found) == _WIDTH else None
+        except (OSError, ValueError):
+            return None  # then the chunk is found by reading along
 
     def is_there(self, index: int) -> bool:
         """Whether a part is finished, by whomever."""
