@@ -1,10 +1,11 @@
 """A simulated cluster: how much of its time is work when machines are slow and actors are killed.
 
 Events in the order of their times, no clock: a driver cuts the chunks of a file one after the
-other and hands out their numbers. An actor reads along to its chunk, one that is new from the
-beginning of the file, and takes its time for it. Some machines are slow, and every actor is killed
-at a rate and replaced after a while. A chunk whose actor died before its part was there is drawn by
-another one, so nothing is lost but the time spent on it. How long chunks and cutting take is
+other and hands out their numbers. An actor passes over the lines before its chunk, or, in a table,
+cuts all chunks up to its own; one that is new begins at the beginning of the file. Then it takes
+its time for the chunk. Some machines are slow, and every actor is killed at a rate and replaced
+after a while. A chunk whose actor died before its part was there is drawn by
+another one, so nothing is lost but the time spent on it. How long chunks, cutting and passing over take is
 measured in this run; how often machines fail and how many are slow is assumed and stated.
 
 ``failures`` kills real actors on this machine; there both can be compared.
@@ -14,8 +15,9 @@ from __future__ import annotations
 
 import heapq
 import time
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -49,10 +51,14 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Chunks:
-    """What was measured of the job: seconds of a core for each chunk, and to cut one."""
+    """What was measured of the job: seconds of a core for each chunk, to cut and to pass over one.
+
+    ``reading`` is what it takes an actor to get past a chunk that is not its own.
+    """
 
     seconds: NDArray[np.float64]
     cutting: float
+    reading: float
 
 
 @dataclass
@@ -94,7 +100,7 @@ def simulate(chunks: Chunks, cluster: Cluster, randomness: Randomness) -> Course
             cut = max(cut, start) + chunks.cutting
             start = cut
         behind = chunk + 1 - reached[actor]
-        reading = chunks.cutting * (behind if behind > 0 else chunk + 1)
+        reading = chunks.reading * (behind if behind > 0 else chunk + 1)
         needed = (reading + chunks.seconds[chunk]) * pace[actor]
         death = deaths.after(actor, start)
         if death < start + needed:
@@ -151,11 +157,15 @@ def measure_chunks(privatizer: Privatizer, dialogues: int) -> Chunks:
         with source.opened() as (chunks, _):
             cut = list(enumerate(chunks))
         cutting = (time.process_time() - began) / len(cut)
+        began = time.process_time()
+        with path.open("rb") as stream:
+            deque(stream, maxlen=0)
+        passing = (time.process_time() - began) / len(cut)
         for item in [cut[0], *cut]:  # the first one loads what is needed
             began = time.process_time()
             finish_chunk(shared, draw_chunk(shared, item))
             seconds.append(time.process_time() - began)
-    return Chunks(np.array(seconds[1:]), cutting)
+    return Chunks(np.array(seconds[1:]), cutting, passing)
 
 
 def run(quick: bool) -> list[Row]:
@@ -170,15 +180,18 @@ def run(quick: bool) -> list[Row]:
     rows: list[Row] = []
     for name, (privatizer, count) in jobs.items():
         measured = measure_chunks(privatizer, count)
+        along = replace(measured, reading=measured.cutting)
         for actors in (2, 10) if quick else (2, 10, 30, 100):
-            rows += _clusters(name, measured, actors, 400 if quick else 4_000)
+            count = 400 if quick else 4_000
+            rows.extend(_clusters(f"{name}, JSON lines", measured, actors, count))
+            rows.extend(_clusters(f"{name}, a table", along, actors, count))
     return rows
 
 
 def _clusters(name: str, measured: Chunks, actors: int, count: int) -> list[Row]:
     randomness = Randomness.reproducible(SEED)
     picked = randomness.integers(len(measured.seconds), count)
-    chunks = Chunks(measured.seconds[picked], measured.cutting)
+    chunks = replace(measured, seconds=measured.seconds[picked])
     ideal = float(chunks.seconds.sum()) / actors
     cases: Sequence[tuple[str, Cluster]] = (
         ("no trouble", Cluster(actors, 0.0, 0.0)),
@@ -197,7 +210,8 @@ def _clusters(name: str, measured: Chunks, actors: int, count: int) -> list[Row]
                 "case": case,
                 "chunks": f"{count:,}",
                 "seconds a chunk": f"{chunks.seconds.mean():.3f}",
-                "seconds to cut one": f"{chunks.cutting:.4f}",
+                "to cut one": f"{chunks.cutting:.4f}",
+                "to get past one": f"{chunks.reading:.4f}",
                 "wall against the ideal": spread([one.wall / ideal for one in courses]),
                 "kills": spread([one.kills for one in courses]),
                 "reading along": spread(
