@@ -4,9 +4,9 @@ Events in the order of their times, no clock: a driver cuts the chunks of a file
 other and hands out their numbers. An actor passes over the lines before its chunk, or, in a table,
 cuts all chunks up to its own; one that is new begins at the beginning of the file. Then it takes
 its time for the chunk. Some machines are slow, and every actor is killed at a rate and replaced
-after a while. A chunk whose actor died before its part was there is drawn by
-another one, so nothing is lost but the time spent on it. How long chunks, cutting and passing over take is
-measured in this run; how often machines fail and how many are slow is assumed and stated.
+after a while. A chunk whose actor died before its part was there is drawn by another one, so
+nothing is lost but the time spent on it. How long chunks, cutting and passing over take is measured
+in this run; how often machines fail and how many are slow is assumed and stated.
 
 ``failures`` kills real actors on this machine; there both can be compared.
 """
@@ -178,8 +178,8 @@ def run(quick: bool) -> list[Row]:
         ),
     }
     rows: list[Row] = []
-    for name, (privatizer, count) in jobs.items():
-        measured = measure_chunks(privatizer, count)
+    for name, (privatizer, dialogues) in jobs.items():
+        measured = measure_chunks(privatizer, dialogues)
         along = replace(measured, reading=measured.cutting)
         for actors in (2, 10) if quick else (2, 10, 30, 100):
             count = 400 if quick else 4_000
