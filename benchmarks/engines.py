@@ -8,11 +8,13 @@ processes has its place in ``PROCESSES``.
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import sfumato
 from benchmarks.commands import write_dialogues
@@ -36,10 +38,11 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 def run(quick: bool) -> list[Row]:
     """One file, privatized by each of them, by turns."""
     QUIET.set(True)
+    METER.start()
     repetitions = 1 if quick else 3
     taken: dict[str, list[tuple[float, float]]] = {}
     with TemporaryDirectory() as folder:
-        source = write_dialogues(Path(folder) / "in.jsonl", 200 if quick else 2_000)
+        source = write_dialogues(Path(folder) / "in.jsonl", 1_000 if quick else 2_000)
         documents = _privatize(source, 1).counts["documents"]
         for _ in range(repetitions):
             with _measured(taken, CUTTING):
@@ -95,11 +98,11 @@ def _measured(
     taken: dict[str, list[tuple[float, float]]], name: str
 ) -> Iterator[Callable[[], None]]:
     """What a block costs; up to where it says so, if it does."""
-    cpu, wall = processor_seconds(), time.perf_counter()
+    cpu, wall = METER.seconds(), time.perf_counter()
     ended: list[tuple[float, float]] = []
 
     def end() -> None:
-        ended.append((processor_seconds() - cpu, time.perf_counter() - wall))
+        ended.append((METER.seconds() - cpu, time.perf_counter() - wall))
 
     yield end
     if not ended:
@@ -107,24 +110,50 @@ def _measured(
     taken.setdefault(name, []).append(ended[0])
 
 
-def processor_seconds() -> float:
-    """Of this process, of all it started, and of those among them that have ended."""
-    stats = _stats()
-    mine = {os.getpid()}
-    found = True
-    while found:
-        found = {pid for pid, (parent, _) in stats.items() if parent in mine} - mine != set()
-        mine |= {pid for pid, (parent, _) in stats.items() if parent in mine}
-    return sum(ticks for pid, (_, ticks) in stats.items() if pid in mine) / _TICKS
+class Meter(threading.Thread):
+    """Processor time of this process and of all that it started, also of those that were killed.
+
+    Nobody waits for a killed actor, so its time is written down while it lives.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self._seen: dict[tuple[int, int], int] = {}
+        self._lock = threading.Lock()
+
+    def run(self) -> None:
+        """Look now and then."""
+        while True:
+            self.seconds()
+            time.sleep(0.1)
+
+    def seconds(self) -> float:
+        """All that was seen so far."""
+        with self._lock:
+            stats, mine = _stats(), {os.getpid()}
+            while more := {pid for pid, one in stats.items() if one.parent in mine} - mine:
+                mine |= more
+            self._seen |= {(pid, stats[pid].began): stats[pid].ticks for pid in mine}
+            return sum(self._seen.values()) / _TICKS
 
 
-def _stats() -> Mapping[int, tuple[int, int]]:
-    """The parent of every process, and its ticks with those of children it has waited for."""
+class _Stat(NamedTuple):
+    parent: int
+    ticks: int
+    began: int
+
+
+def _stats() -> Mapping[int, _Stat]:
+    """The parent of every process, its own ticks, and when it began."""
     found = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = path.read_text().rpartition(")")[2].split()
         except OSError:
             continue  # it has just ended
-        found[int(path.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+        ticks = int(fields[11]) + int(fields[12])
+        found[int(path.parent.name)] = _Stat(int(fields[1]), ticks, int(fields[19]))
     return found
+
+
+METER = Meter()

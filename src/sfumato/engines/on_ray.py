@@ -22,6 +22,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import socket
 import tempfile
 import time
 from collections import Counter, deque
@@ -50,6 +51,7 @@ MOST_DEATHS = 5
 STORE = 80 << 20  # bytes for Ray's object store, in which we put nothing
 LONGEST_FOLDER = 24  # the name of a socket in it must not be too long
 TICK = 1.0  # seconds after which an interrupt is seen at the latest
+ANSWER = 10.0  # seconds for a cluster to accept a connection
 FAREWELL = 10.0  # seconds for actors to end
 PATIENCE = 60  # ticks without an actor until somebody is told
 
@@ -112,6 +114,8 @@ def connected(address: str | None, workers: int) -> Iterator[ModuleType]:
         return
     if address is None:
         announce("starting Ray on this machine")
+    else:
+        _refuse_silence(address)
     folder = _folder() if address is None else None
     try:
         with _unreachable(address):
@@ -134,6 +138,19 @@ def connected(address: str | None, workers: int) -> Iterator[ModuleType]:
         ray.shutdown()
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _refuse_silence(address: str) -> None:
+    """Ray would try for minutes where nobody answers."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        return  # such as "auto"
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER).close()
+    except (OSError, OverflowError):
+        raise StorageFailed(
+            f"nobody answers at {address}: is it the address of a Ray cluster?"
+        ) from None
 
 
 def _folder() -> Path | None:

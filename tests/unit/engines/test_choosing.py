@@ -48,6 +48,13 @@ def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1:99999999999"])
+def test_an_address_where_nobody_answers_is_refused_at_once(tmp_path: Path, address: str) -> None:
+    with pytest.raises(StorageFailed, match="nobody answers"):
+        list(RayEngine(address=address).each(double, 1, [1], tmp_path / "errand"))
+    assert not list(tmp_path.iterdir())
+
+
 def double(factor: int, item: int) -> dict[str, int]:
     return {"twice": factor * item * 2}
 
