@@ -22,26 +22,34 @@ class Table:
     """Where the members of a team put what they say, and wait for the others."""
 
     def __init__(self, size: int) -> None:
-        self.size = size
-        self.barrier = threading.Barrier(size)
-        self.said: list[Any] = [None] * size
-        # One member at a time: torch has one stream of random numbers for all threads.
-        self.turn = threading.Lock()
-        self.sums = 0
+        self.size, self.sums = size, 0
+        self.rounds: list[dict[int, Any]] = []
+        self.come = [0] * size
+        self.gone: set[int] = set()
+        # One member works at a time: torch has one stream of random numbers for all threads.
+        self.turn = threading.Condition()
 
     def exchange(self, rank: int, value: Any) -> list[Any]:
-        """What everybody has said."""
-        try:
-            self.said[rank] = value
-            self.turn.release()
-            self.barrier.wait(SECONDS)
-            found = list(self.said)
-            self.barrier.wait(SECONDS)
-        except threading.BrokenBarrierError:
-            raise ProcessLost("another member has ended") from None
-        finally:
-            self.turn.acquire()
-        return found
+        """What everybody has said in this round; an error if somebody has ended before."""
+        number = self.come[rank]
+        self.come[rank] += 1
+        if number == len(self.rounds):
+            self.rounds.append({})
+        said = self.rounds[number]
+        said[rank] = value
+        self.turn.notify_all()
+
+        def ready() -> bool:
+            return len(said) == self.size or any(one not in said for one in self.gone)
+
+        if not self.turn.wait_for(ready, SECONDS) or len(said) < self.size:
+            raise ProcessLost("another member has ended")
+        return [said[one] for one in range(self.size)]
+
+    def leave(self, rank: int) -> None:
+        """A member has ended."""
+        self.gone.add(rank)
+        self.turn.notify_all()
 
 
 class Threads:
@@ -76,17 +84,18 @@ def run_as_team(
     work: Callable[[Team], T],
     member: Callable[[int, Table], Team] = Threads,
 ) -> list[T | Exception]:
-    """What each member returns, or the error that it ends with; one that ends breaks the table."""
+    """What each member returns, or the error that it ends with."""
     table = Table(size)
     found: list[Any] = [None] * size
 
     def one(rank: int) -> None:
-        try:
-            with table.turn, working_in(member(rank, table)) as team:
-                found[rank] = work(team)
-        except Exception as error:
-            found[rank] = error
-            table.barrier.abort()
+        with table.turn:
+            try:
+                with working_in(member(rank, table)) as team:
+                    found[rank] = work(team)
+            except Exception as error:
+                found[rank] = error
+            table.leave(rank)
 
     threads = [threading.Thread(target=one, args=(rank,)) for rank in range(size)]
     for thread in threads:

@@ -148,7 +148,7 @@ def _identity(head: HeadOnly, records: TokenRecords) -> bytes:
 
 def compute_features(head: HeadOnly, records: TokenRecords, some: range | None = None) -> Tensor:
     """A line for each row of the records; zeros for those of other records than ``some``."""
-    values = torch.zeros(len(records.lengths), head.width)
+    values = torch.zeros(len(records.lengths), head.width, dtype=head.network.dtype)
     everyone = range(len(records)) if some is None else some
     most = max(TOKENS_AT_ONCE, records.context)
     coin = Randomness.secure()
