@@ -303,3 +303,22 @@ def test_streams_of_their_own_and_of_all() -> None:
     assert first != second
     assert first == float(Randomness.reproducible(7).uniform(1)[0])
     assert shared == likewise
+
+
+def test_no_two_contributions_of_a_team_draw_from_the_same_stream() -> None:
+    """Noise that every record has of its own would be the same on two processes with a seed."""
+    network = nn.Linear(2, 1)
+    paths = []
+    for rank in range(3):
+        step = PrivateStep(
+            network,
+            SGD(network.parameters(), lr=1.0),
+            release=GaussianRelease(Flat(1.0)),
+            noise_multiplier=1.0,
+            expected_batch_size=1,
+            randomness=Randomness.reproducible(1),
+            team=Threads(rank, Table(3)),
+        )
+        paths += [step._noise_of_contribution().randomness.path for _ in range(3)]
+        step.close()
+    assert len(set(paths)) == 9
