@@ -28,6 +28,7 @@ NAMES = (
     "main_job",
     "memory",
     "training_step",
+    "training_processes",
     "text_to_text",
     "sliced_losses",
     "carriers",

@@ -29,3 +29,14 @@ def started_together() -> bool:
 def rank_told() -> int:
     """The number that this process was started with; 0 if it was started by itself."""
     return int(os.environ["RANK"]) if started_together() else 0
+
+
+def refuse_together(what: str) -> None:
+    """Refuse what is for one process only, before anything is read."""
+    if started_together():
+        refused = InvalidArgument(
+            f"{what}, is for one process: start it in one. Single trainings run on several "
+            "(`sfumato.train(CORPUS, RUN, ...)`)"
+        )
+        refused.said_elsewhere = rank_told() > 0
+        raise refused

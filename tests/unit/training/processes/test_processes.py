@@ -16,11 +16,12 @@ from pathlib import Path
 import pytest
 
 from forked import in_a_child
-from sfumato.core.errors import ProcessLost
+from sfumato.cli import main
+from sfumato.core.errors import InvalidArgument, ProcessLost
 from sfumato.training.folder import RunFolder
 from sfumato.training.loop import Progress, fit
 from sfumato.training.processes import group
-from sfumato.training.processes.launch import rank_told, started_together
+from sfumato.training.processes.launch import rank_told, refuse_together, started_together
 from sfumato.training.settings import Course
 from unit.training.runs import charged_in, kept_in, small_model, small_plan, some_records
 
@@ -96,8 +97,20 @@ def test_who_was_started_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MASTER_ADDR", "localhost")
     monkeypatch.setenv("MASTER_PORT", "29500")
     assert rank_told() == 1
+    with pytest.raises(InvalidArgument, match="is for one process") as refused:
+        refuse_together("a search")
+    assert refused.value.said_elsewhere
     monkeypatch.setenv("WORLD_SIZE", "1")
     assert not started_together()
     monkeypatch.setenv("RANK", "first")
     with pytest.raises(ValueError, match="RANK and WORLD_SIZE must be whole numbers"):
         started_together()
+
+
+def test_what_another_process_says_is_not_said_again(capsys: pytest.CaptureFixture[str]) -> None:
+    error = InvalidArgument("what is wrong")
+    assert main._failed(error) == 2
+    assert "what is wrong" in capsys.readouterr().err
+    error.said_elsewhere = True
+    assert main._failed(error) == 2
+    assert capsys.readouterr().err == ""
