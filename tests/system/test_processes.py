@@ -41,8 +41,9 @@ def test_one_run_and_one_that_speaks(tmp_path: Path) -> None:
     corpus = tmp_path / "notes.txt"
     corpus.write_text("".join(f"note {number} about nothing\n" for number in range(8)))
     run = tmp_path / "run"
-    train = ["train", corpus, "-o", run, "--epsilon", "8", "--json", *SMALL]
-    (leads, said, notes), (follows, silent, nothing) = run_together(*train)
+    (leads, said, notes), (follows, silent, nothing) = run_together(
+        "train", corpus, "-o", run, "--epsilon", "8", "--json", *SMALL
+    )
     assert (leads, follows) == (0, 0), (notes, nothing)
     assert json.loads(said)["guarantee"]["epsilon"] <= 8.0
     assert (silent, nothing) == ("", "")

@@ -353,7 +353,7 @@ def _assist(team: Team, request: Request, documents: Sequence[Document], folder:
     if led(team, _told_by_the_leader):
         stated = _together(request.promised(plan.guarantee(), counted), plan, learned)
         return Run(folder, _stamp(stated, randomness), plan, already_finished=True)
-    proven = prepared.fit(randomness, None, None)
+    proven = prepared.fit(randomness, None, None)  # type: ignore[arg-type]  # as ``in_teams`` says
     guarantee = _together(request.promised(proven, counted), plan, learned)
     return Run(folder, guarantee, plan, loaded=model)
 

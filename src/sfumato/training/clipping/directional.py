@@ -139,13 +139,13 @@ class _PlaceCount:
     def left(self, size: float, team: Team) -> int:
         """How many are empty in all processes; the next step begins with none filled."""
         places = round(size)
-        filled, self.filled = self.filled, 0
-        everywhere = int(sum(row[0] for row in meet(team, COUNTED, [filled])))
+        everywhere = int(sum(row[0] for row in meet(team, COUNTED, [self.filled])))
         if places != size or everywhere > places:
             raise InvalidArgument(
                 "a step has more records than its batch size, or a batch size that is no whole "
                 "number; with directional noise the number of draws must be fixed beforehand"
             )
+        self.filled = 0
         return places - everywhere
 
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # Independent streams of a run's randomness; the loop uses further streams below TRAINING.
 INITIAL, ADAPTER, TRAINING, PUBLIC, VOCABULARY = range(5)
 
-Fit = Callable[[Randomness, "RunFolder | None", "WatchSteps | None"], Guarantee]
+Fit = Callable[[Randomness, "RunFolder", "WatchSteps | None"], Guarantee]
 
 
 class Material(Protocol):

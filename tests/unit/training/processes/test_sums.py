@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -280,7 +281,7 @@ def test_only_the_leaders_clock_decides() -> None:
 
 
 def test_other_weights_are_not_saved() -> None:
-    def work(team: Team, bound: float = 0.0, weight: float = 0.0) -> None:
+    def work(team: Team, weight: float = 0.0, bound: float = 0.0) -> None:
         network = nn.Linear(2, 1)
         with torch.no_grad():
             network.weight.fill_(1.0 + weight * team.rank)
@@ -288,8 +289,8 @@ def test_other_weights_are_not_saved() -> None:
         likeness.refuse_other_weights(team, network, 1.0 + bound * team.rank, 3)
 
     all_done(run_as_team(2, work))
-    for changes in ({"weight": 2.0**-23}, {"bound": 2.0**-52}):
-        found = run_as_team(2, lambda team, change=changes: work(team, **change))
+    for change in (partial(work, weight=2.0**-23), partial(work, bound=2.0**-52)):
+        found = run_as_team(2, change)
         assert all("different weights" in str(one) for one in found)
 
 
