@@ -32,6 +32,7 @@ NAMES = (
     "main_job",
     "memory",
     "training_step",
+    "training_processes",
     "text_to_text",
     "sliced_losses",
     "carriers",

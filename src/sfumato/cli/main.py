@@ -52,13 +52,14 @@ from sfumato.cli import (
 )
 from sfumato.cli.configured import Configured
 from sfumato.cli.interrupts import INTERRUPTED, end_at_once, raise_first
-from sfumato.cli.output import TYPED, in_options, without_texts
+from sfumato.cli.output import TYPED, follows, in_options, without_texts
 from sfumato.core.errors import (
     BadInput,
     BudgetExceeded,
     IncomparableGuarantees,
     InvalidArgument,
     MissingExtra,
+    ProcessLost,
     ServiceFailed,
     SfumatoError,
     StorageFailed,
@@ -74,6 +75,7 @@ EXIT_CODES: dict[type[SfumatoError], int] = {
     BadInput: 3,
     StorageFailed: 4,
     ServiceFailed: 4,
+    ProcessLost: 4,
     MissingExtra: 5,
     SfumatoError: 70,
 }
@@ -178,13 +180,13 @@ def main(arguments: list[str]) -> int:
 
 
 def _main(arguments: list[str]) -> int:
-    QUIET.set(False)
+    QUIET.set(_follows())
     TYPED.set(tuple(arguments))
     try:
         result = _command()(arguments, prog_name="sfumato", standalone_mode=False)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        return _say("interrupted", INTERRUPTED)
+        return _say_once("interrupted", INTERRUPTED)
     except (BrokenPipeError, SystemExit) as error:
         # (Typer turns a broken pipe into SystemExit, and leaves with 0 after completing a word.)
         done = isinstance(error, SystemExit) and not error.code
@@ -212,6 +214,8 @@ def exit_code(kind: type[SfumatoError]) -> int:
 
 
 def _failed(error: Exception) -> int:
+    if isinstance(error, SfumatoError) and error.said_elsewhere:
+        return exit_code(type(error))
     if isinstance(error, SfumatoError):
         return _say(in_options(str(error)), exit_code(type(error)))
     if isinstance(error, MemoryError):
@@ -270,9 +274,10 @@ def _unexpected(error: Exception) -> int:
         return 2
     if show_message is not None and "extra argument" in show_message():
         # They may be the words of a sentence that somebody forgot to quote.
-        return _say("there are more arguments than expected; quote a text to make it one", 2)
+        return _say_once("there are more arguments than expected; quote a text to make it one", 2)
     if show_message is not None:  # a complaint about the command line
-        return _say(f"{show_message()} (see 'sfumato --help')", getattr(error, "exit_code", 2))
+        complaint = f"{show_message()} (see 'sfumato --help')"
+        return _say_once(complaint, getattr(error, "exit_code", 2))
     if type(error).__name__ == "Abort":
         return _say("interrupted", INTERRUPTED)
     # The message of an unforeseen error may hold private text, so only its place is shown.
@@ -288,6 +293,17 @@ def _unexpected(error: Exception) -> int:
         "of it (that may print private text)",
         70,
     )
+
+
+def _say_once(message: str, code: int) -> int:
+    """Say what all processes of one command have to say; the first one does."""
+    return code if _follows() else _say(message, code)
+
+
+def _follows() -> bool:
+    with suppress(SfumatoError):  # said when it comes to training
+        return follows()
+    return False
 
 
 def _say(message: str, code: int) -> int:

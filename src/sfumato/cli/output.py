@@ -88,6 +88,13 @@ def _is_path(written: str) -> bool:
     return False
 
 
+def follows() -> bool:
+    """Whether another process of the same command speaks: one that torchrun has started first."""
+    from sfumato.training.processes.launch import rank_told
+
+    return rank_told() > 0
+
+
 def note(message: str) -> None:
     """One line for the person watching, unless they want none; the work goes on all the same."""
     if not QUIET.get():

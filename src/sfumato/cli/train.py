@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli import options, training_options
-from sfumato.cli.output import in_options, note, print_json, stdout
+from sfumato.cli.output import follows, in_options, note, print_json, stdout
 
 if TYPE_CHECKING:
     from sfumato.results.measured import Measured
@@ -270,7 +270,8 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
                 account=account,
                 budget_key=budget_key,
             )
-        report(run, as_json=json)
+        if not follows():
+            report(run, as_json=json)
 
 
 @contextmanager

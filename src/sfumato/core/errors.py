@@ -21,6 +21,8 @@
     │   ├── OutputExists                     the output file exists already
     │   ├── InputChanged                     the input was changed while it was read
     │   └── CannotResume                     finished parts are another run's, or damaged
+    ├── ProcessLost (RuntimeError)           a process that trains with others has ended or failed
+    ├── ProcessesDisagree (RuntimeError)     processes that train together do different things
     ├── MissingExtra (ImportError)           an optional dependency is not installed
     ├── BudgetExceeded (RuntimeError)        a step beyond those that the plan allows
     ├── IncomparableGuarantees (TypeError)   guarantees that cannot be combined
@@ -44,7 +46,14 @@ LONGEST_LIST = 40
 
 
 class SfumatoError(Exception):
-    """The base class of all errors of this package."""
+    """The base class of all errors of this package.
+
+    Among processes that train together, ``met`` is true if all of them know of it, and
+    ``said_elsewhere`` if it is another one that says it.
+    """
+
+    met = False
+    said_elsewhere = False
 
 
 class InvalidArgument(SfumatoError, ValueError):
@@ -132,6 +141,14 @@ class InputChanged(StorageFailed):
 
 class CannotResume(StorageFailed):
     """The finished parts belong to other settings or another input, or they are damaged."""
+
+
+class ProcessLost(SfumatoError, RuntimeError):
+    """A process that trains together with this one has ended, or has failed and says why itself."""
+
+
+class ProcessesDisagree(SfumatoError, RuntimeError):
+    """Processes that train together have not done the same; nothing of the step was used."""
 
 
 class MissingExtra(SfumatoError, ImportError):

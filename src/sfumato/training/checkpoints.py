@@ -64,6 +64,9 @@ _HEAD = "sfumato checkpoint {schema} {length:020d} {digest}\n"
 # A killed process loses at most the work of this many minutes.
 MINUTES = 5.0
 
+# In a team of processes, signals within so many seconds are one request.
+ONE_REQUEST = 5.0
+
 # The signals that ask a process to end: Ctrl-C, and that of kill, a shutdown or a job queue.
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -289,6 +292,8 @@ class Saving:
     steps: int
     unsaved: int = 0
     asked: int | None = None
+    team: bool = False
+    _asked_at: float = 0.0
     _last: float = 0.0
     _handlers: dict[int, Any] = field(default_factory=dict)
 
@@ -306,7 +311,12 @@ class Saving:
         """Raise a signal that was held back, unless there are unsaved steps."""
         if self.asked is not None and not self.unsaved:
             number, self.asked = self.asked, None
+            self.release()
             signal.raise_signal(number)
+
+    def ask(self, number: int) -> None:
+        """Stop after this step, because of a signal to this process or to another of its team."""
+        self.asked, self._asked_at = number, monotonic()
 
     def hold(self) -> None:
         """Hold back the first signal from now on; not ignored ones, and only in the main thread."""
@@ -324,14 +334,23 @@ class Saving:
             signal.signal(*self._handlers.popitem())
 
     def _wait(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        again = self.asked is not None
+        if not again:
+            self.ask(number)
+        if self.team and monotonic() - self._asked_at < ONE_REQUEST:
+            return  # the terminal sends it, and so does whoever started the processes
         self.release()  # a second one does not wait
-        self.asked = number
+        if again:
+            signal.raise_signal(number)
 
 
 @contextmanager
-def saving(every: int, steps: int, *, kept: bool) -> Iterator[Saving]:
-    """Decide when to save a run of so many steps; hold back signals if results are ``kept``."""
-    course = Saving(every, steps)
+def saving(every: int, steps: int, *, kept: bool, team: bool = False) -> Iterator[Saving]:
+    """Decide when to save a run of so many steps; hold back signals if results are ``kept``.
+
+    In a ``team`` of processes a signal often comes twice.
+    """
+    course = Saving(every, steps, team=team)
     course.saved()  # nothing is unsaved yet, and the clock starts
     if kept:
         course.hold()

@@ -42,6 +42,8 @@ from sfumato.models.load import LoadedModel
 from sfumato.training.batches import PhysicalBatch, physical_batches
 from sfumato.training.clipping.row_checks import SLACK_IN_OTHER_SHAPES, CheckSchedule, RowSplit
 from sfumato.training.keeping import KEEPING
+from sfumato.training.processes.meetings import STARTED, meet
+from sfumato.training.processes.team import current_team
 from sfumato.training.records import TokenRecords
 from sfumato.training.steps import hide_members
 
@@ -74,10 +76,17 @@ class HeadFeatures:
             return None
         if len(records.lengths) * head.width > MOST_NUMBERS:
             return None
+        # Each process of a team needs the rows of its own units, and one that finds rows coupled
+        # must not be the only one to train on the whole network.
+        team = current_team()
+        own = range(team.rank, len(records), team.size)
         try:
-            return cls(head, _known(head, records))
+            values = _known(head, records, own)
         except CoupledRows:
+            values = None
+        if not all(row[0] for row in meet(team, STARTED, [values is not None])):
             return None
+        return None if values is None else cls(head, values)
 
     @classmethod
     def of_trained(cls, model: LoadedModel, records: TokenRecords) -> HeadFeatures | None:
@@ -105,11 +114,12 @@ class HeadFeatures:
 _KEPT: OrderedDict[bytes, Tensor] = OrderedDict()
 
 
-def _known(head: HeadOnly, records: TokenRecords) -> Tensor:
+def _known(head: HeadOnly, records: TokenRecords, some: range | None = None) -> Tensor:
     """The features, computed unless the same layers have read the same rows in this process."""
-    key = _identity(head, records)
+    chosen = range(len(records)) if some is None else some
+    key = _identity(head, records) + repr(chosen).encode()
     if key not in _KEPT:
-        found = compute_features(head, records)
+        found = compute_features(head, records, chosen)
         if found.numel() > MOST_KEPT_NUMBERS:
             return found
         _KEPT[key] = found
@@ -136,10 +146,10 @@ def _identity(head: HeadOnly, records: TokenRecords) -> bytes:
     return found.digest()
 
 
-def compute_features(head: HeadOnly, records: TokenRecords) -> Tensor:
-    """A line for each row of the records."""
-    values = torch.zeros(len(records.lengths), head.width)
-    everyone = range(len(records))
+def compute_features(head: HeadOnly, records: TokenRecords, some: range | None = None) -> Tensor:
+    """A line for each row of the records; zeros for those of other records than ``some``."""
+    values = torch.zeros(len(records.lengths), head.width, dtype=head.network.dtype)
+    everyone = range(len(records)) if some is None else some
     most = max(TOKENS_AT_ONCE, records.context)
     coin = Randomness.secure()
     schedule = CheckSchedule(coin)

@@ -10,6 +10,8 @@ Why it holds
     model is written. A killed run loses what was not saved: steps that were not charged have left
     no trace and are taken again; charged steps are not repeated, even if their results are lost.
     The noise of a step is determined by its number, so no two steps share it.
+    In a team of processes each clips its own records, and the sum over all gets the noise once
+    (``processes.sums``); the first of them has the ledger and the checkpoints.
 
 Care
     The loss that is shown during training is that of private records. It is meant for their owner,
@@ -36,8 +38,6 @@ from sfumato.training.batches import PhysicalBatch as Rows
 from sfumato.training.batches import physical_batches
 from sfumato.training.checkpoints import (
     Checkpoint,
-    last_checkpoint,
-    ledger_of,
     paid_if_undefined,
     saving,
 )
@@ -52,6 +52,11 @@ from sfumato.training.optimizers import (
     tell_noise,
 )
 from sfumato.training.plan import LogicalBatch, Plan
+from sfumato.training.processes.beginning import Beginning, begun
+from sfumato.training.processes.likeness import refuse_other_weights, share_weights
+from sfumato.training.processes.meetings import agree_to_save, failing_together, led
+from sfumato.training.processes.shards import own_batches
+from sfumato.training.processes.team import ALONE, Team, current_team, own_stream
 from sfumato.training.records import TokenRecords
 from sfumato.training.row_losses import row_losses
 from sfumato.training.settings import Course
@@ -124,21 +129,23 @@ def fit(  # noqa: PLR0913  # three are needed, the others have defaults
     """
     course = course or Course()
     randomness = randomness or Randomness.secure()
-    _check_fit(model, records, plan)
-    with ledger_of(folder, plan, randomness.stream(ORDER)) as ledger:
-        checkpoint = last_checkpoint(folder, ledger)
-        if checkpoint is not None:
-            # First of all: features are those of the frozen weights with which the run began, and
-            # weights that were drawn cannot be drawn again.
-            checkpoint.restore_weights(model.network)
-        features = None if between or instead else HeadFeatures.of(model, records)
-        run = _Run.begun(model, plan, course, randomness, features, instead, release)
-        run.between = between
-        try:
-            _resume(run, checkpoint)
-            _train(run, records, ledger, folder, watch)
-        finally:
-            run.step.close()
+    team = current_team()
+    with failing_together(team):
+        _check_fit(model, records, plan)
+        with begun(team, folder, plan, randomness.stream(ORDER)) as (ledger, start):
+            if start.checkpoint is not None:
+                # First of all: features are those of the frozen weights with which the run began,
+                # and weights that were drawn cannot be drawn again.
+                start.checkpoint.restore_weights(model.network)
+            share_weights(team, model.network)
+            features = None if between or instead else HeadFeatures.of(model, records)
+            run = _Run.begun(model, plan, course, randomness, features, instead, release)
+            run.between = between
+            try:
+                _resume(run, start.checkpoint)
+                _train(run, records, start, ledger, folder, watch)
+            finally:
+                run.step.close()
     guarantee = plan.guarantee()
     return guarantee if randomness.for_release else guarantee.reproducible()
 
@@ -155,6 +162,7 @@ class _Run:
     step: PrivateStep | PlainStep
     features: HeadFeatures | None = None
     between: Between | None = None
+    team: Team = ALONE
 
     @classmethod
     def begun(  # noqa: PLR0913  # as in ``fit``
@@ -167,7 +175,7 @@ class _Run:
         instead: Instead | None = None,
         release: GradientRelease | None = None,
     ) -> _Run:
-        network = model.begin_training()
+        network, team = model.begin_training(), current_team()
         if instead is None:
             optimizer = make_optimizer(course.optimizer, network.parameters(), course.learning_rate)
             called = optimizer
@@ -175,7 +183,8 @@ class _Run:
             optimizer = optimizer_of(course.optimizer, instead.weights(), course.learning_rate)
             called = instead.through(optimizer)
         if not plan.private:
-            return cls(model, plan, course, randomness, optimizer, PlainStep(called), features)
+            plain = PlainStep(called, team)
+            return cls(model, plan, course, randomness, optimizer, plain, features, team=team)
         step = PrivateStep(
             network if features is None else features.head,
             called,
@@ -183,8 +192,9 @@ class _Run:
             noise_multiplier=plan.noise_multiplier,
             expected_batch_size=plan.stages[0].batch_size,
             randomness=randomness.stream(NOISE),
+            team=team,
         )
-        return cls(model, plan, course, randomness, optimizer, step, features)
+        return cls(model, plan, course, randomness, optimizer, step, features, team=team)
 
     def losses(self, rows: Rows, some: torch.Tensor) -> torch.Tensor:
         """The losses of some rows of a batch."""
@@ -200,35 +210,39 @@ class _Run:
         return self.step.release.sensitivity if isinstance(self.step, PrivateStep) else 0.0
 
 
-def _train(
+def _train(  # a run, where it begins, and who keeps and sees it
     run: _Run,
     records: TokenRecords,
+    start: Beginning,
     ledger: Ledger | None,
     folder: RunFolder | None,
     watch: WatchSteps | None,
 ) -> None:
-    first = ledger.charged if ledger else 0
-    saved = ledger.saved if ledger else run.plan.start(run.randomness.stream(ORDER))
-    batches = run.plan.batches(run.randomness.stream(SAMPLING), saved, first=first)
-    with saving(run.course.checkpoint_every, run.plan.steps, kept=ledger is not None) as now:
-        for batch in batches:
+    team = run.team
+    batches = run.plan.batches(run.randomness.stream(SAMPLING), start.saved, first=start.first)
+    held = team.size > 1
+    with saving(run.course.checkpoint_every, run.plan.steps, kept=start.kept, team=held) as now:
+        for batch in own_batches(team, batches):
             now.unsaved += 1
+            began = time.perf_counter()
             with paid_if_undefined(ledger, now.unsaved):
-                done = _one_step(run, records, batch)
-                due = now.due(batch.step)
+                seen = _one_step(run, records, batch)
+                due, (loss, tokens, members) = agree_to_save(team, now, batch.step, seen)
                 if due:
                     refuse_diverged(run.model.network)
             if due:
-                if ledger:
+                if start.kept:
                     _save(run, ledger, folder, now.unsaved)
                 now.saved()
             if watch:
-                watch(done)
+                spent = time.perf_counter() - began
+                watch(Progress(batch.step + 1, loss / max(1, members), int(tokens), spent))
             now.stop_if_asked()
 
 
-def _one_step(run: _Run, records: TokenRecords, batch: LogicalBatch) -> Progress:
-    began, loss, tokens = time.perf_counter(), 0.0, 0
+def _one_step(run: _Run, records: TokenRecords, batch: LogicalBatch) -> tuple[float, float, float]:
+    """The sum of the losses, the number of tokens and that of members; private, all of them."""
+    loss, tokens = 0.0, 0
     if run.between:
         # A function of released weights and public text: it costs no privacy.
         with run.step.pause():
@@ -244,7 +258,8 @@ def _one_step(run: _Run, records: TokenRecords, batch: LogicalBatch) -> Progress
         most_tokens=max(run.course.tokens_at_once, records.context),
         divisor=run.course.divisor,
     )
-    with hide_members(), draw_weights_from(run.randomness.stream(DROPOUT).stream(batch.step)):
+    dropped = own_stream(run.team, run.randomness.stream(DROPOUT).stream(batch.step))
+    with hide_members(), draw_weights_from(dropped):
         for group in groups:
             if len(group) > 1:
                 with run.step.one_record(share=group[0].share):
@@ -254,8 +269,7 @@ def _one_step(run: _Run, records: TokenRecords, batch: LogicalBatch) -> Progress
             loss += sum(losses)
             tokens += sum(int(rows.attention_mask.sum()) for rows in group)
     run.step.step(noise_multiplier=batch.noise_multiplier, expected_batch_size=batch.size)
-    mean = loss / max(1, len(batch.members))
-    return Progress(batch.step + 1, mean, tokens, time.perf_counter() - began)
+    return loss, tokens, len(batch.members)
 
 
 def _backward(run: _Run, rows: Rows, owner: torch.Tensor | None, share: float = 1.0) -> float:
@@ -281,13 +295,18 @@ def _prepare(run: _Run, batch: LogicalBatch) -> None:
     set_rate(run.optimizer, course.learning_rate * factor)
 
 
-def _save(run: _Run, ledger: Ledger, folder: RunFolder | None, steps: int) -> None:
+def _save(run: _Run, ledger: Ledger | None, folder: RunFolder | None, steps: int) -> None:
     # First charge, then save: steps that a kill between the two loses are charged and not used.
-    charged = ledger.charge(steps)
-    if folder is not None:
-        kept = Checkpoint.of(charged, run.model.network, run.optimizer, run.clip_norm)
-        state = run.between.state() if run.between else {}
-        replace(kept, between=state).save(folder.checkpoint)
+    charged = led(run.team, lambda: ledger.charge(steps) if ledger else 0)
+    refuse_other_weights(run.team, run.model.network, run.clip_norm, charged)
+
+    def keep() -> None:
+        if folder is not None:
+            kept = Checkpoint.of(charged, run.model.network, run.optimizer, run.clip_norm)
+            state = run.between.state() if run.between else {}
+            replace(kept, between=state).save(folder.checkpoint)
+
+    led(run.team, keep)
 
 
 def _resume(run: _Run, checkpoint: Checkpoint | None) -> None:

@@ -47,6 +47,7 @@ from sfumato.training.methods.base import (
     VOCABULARY,
     Announce,
     Material,
+    Prepared,
     Task,
     TokenMaterial,
     TrainingMethod,
@@ -64,6 +65,9 @@ from sfumato.training.objectives import (
 )
 from sfumato.training.payment import Bill
 from sfumato.training.plan import Plan, TrainingPlan
+from sfumato.training.processes.likeness import refuse_other_work, share_weights
+from sfumato.training.processes.meetings import failing_together, led
+from sfumato.training.processes.team import Team, current_team, leads
 from sfumato.training.records import LONG
 from sfumato.training.run import Run
 from sfumato.training.settings import BALANCED, Course, Privacy
@@ -274,6 +278,22 @@ def train_model(
     ``announce`` is called with plan and material before the first step, and may return a function
     that is called after every step. With a ``payment`` all of it is paid before any noise is drawn.
     """
+    team = current_team()
+    with failing_together(team):
+        if not leads(team):
+            return _assist(team, request, documents, folder)
+        return _lead(team, request, documents, folder, (resume, announce, payment))
+
+
+def _lead(
+    team: Team,
+    request: Request,
+    documents: Sequence[Document],
+    folder: RunFolder,
+    how: tuple[bool, Announce | None, Payment | None],
+) -> Run:
+    """The work of the process that has the folder, and speaks; of the only one, mostly."""
+    resume, announce, payment = how
     announce = announce or ANNOUNCED_TO.get()
     folder.refuse(resume=resume)
     code = _same_code(request.method, folder)
@@ -282,8 +302,8 @@ def train_model(
     if bill is not None:
         bill.pay_first()
     request, learned, asked = _with_vocabulary(request, documents, folder, randomness)
-    model = request.load(randomness)
-    prepared = request.method.prepare(request.task(model, documents))
+    led(team, lambda: (learned, request.privacy))
+    model, prepared = _prepared(team, request, documents, randomness)
     plan = prepared.plan
     # A tokenizer that was learned for this run is charged, and not named beside.
     counted = model.tokenizer if learned is None else replace(model.tokenizer, guarantee=None)
@@ -293,7 +313,7 @@ def train_model(
         settings |= bill.pay(plan, promised)
     # A tokenizer that was drawn just now stands there already.
     folder.begin(settings, resume=resume or learned is not None)
-    if folder.finished:
+    if led(team, lambda: folder.finished):
         if bill is not None:
             bill.settle()  # in case it was killed just before
         trained = load_model(str(folder.model), randomness=randomness, kind=request.kind)
@@ -319,6 +339,44 @@ def train_model(
     if bill is not None:
         bill.settle()
     return Run(folder, guarantee, plan, loaded=model)
+
+
+def _assist(team: Team, request: Request, documents: Sequence[Document], folder: RunFolder) -> Run:
+    """The work of any other process of a team: the same steps, and nothing on the disk."""
+    randomness = request.randomness()
+    learned, left = led(team, _told_by_the_leader)
+    if learned is not None:
+        request = replace(request, tokenizer=learned.tokenizer, vocabulary=None, privacy=left)
+    model, prepared = _prepared(team, request, documents, randomness)
+    plan = prepared.plan
+    counted = model.tokenizer if learned is None else replace(model.tokenizer, guarantee=None)
+    if led(team, _told_by_the_leader):
+        stated = _together(request.promised(plan.guarantee(), counted), plan, learned)
+        return Run(folder, _stamp(stated, randomness), plan, already_finished=True)
+    proven = prepared.fit(randomness, None, None)  # type: ignore[arg-type]  # as ``in_teams`` says
+    guarantee = _together(request.promised(proven, counted), plan, learned)
+    return Run(folder, guarantee, plan, loaded=model)
+
+
+def _told_by_the_leader() -> Any:
+    raise AssertionError("it is not this process that leads")
+
+
+def _prepared(
+    team: Team, request: Request, documents: Sequence[Document], randomness: Randomness
+) -> tuple[LoadedModel, Prepared]:
+    """The model before training, and what the method makes of the documents; alike in a team."""
+    model = request.load(randomness)
+    share_weights(team, model.network)
+    prepared = request.method.prepare(request.task(model, documents))
+    if team.size > 1 and not prepared.in_teams:
+        raise InvalidArgument(
+            f"the method {request.method.name} has a loop of its own, which is for one process; "
+            "start it in one, or let it train by `prepare_steps`"
+        )
+    settings = request.public(model, prepared.plan) | private_places(prepared.material)
+    refuse_other_work(team, documents, settings | {"corpus": None})
+    return model, prepared
 
 
 def _with_vocabulary(

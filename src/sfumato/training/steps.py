@@ -54,6 +54,8 @@ from sfumato.training.clipping.row_checks import (
     check_losses,
     is_about_memory,
 )
+from sfumato.training.processes.sums import add_gradients
+from sfumato.training.processes.team import ALONE, Team
 
 # The stream that decides when rows are compared; steps never draw noise from it.
 _COIN = 2**32 - 1
@@ -92,12 +94,13 @@ class PrivateStep:
     """Sums of bounded gradients, and the step that releases one of them with noise.
 
     ``steps`` counts the steps taken; with a seed it decides which noise comes next. To resume after
-    an interruption, set it to its last value, and ``restore`` the release. A schedule sets
+    an interruption, set it to its last value, and ``restore`` the release. In a ``team`` each
+    process gives its own records, and all take the step with the sum of all. A schedule sets
     ``noise_multiplier`` before the first batch of a step, or gives it to ``step`` if the release
     draws no noise before that.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what a step is made of, and who takes it
         self,
         model: nn.Module,
         optimizer: Optimizer,
@@ -106,7 +109,14 @@ class PrivateStep:
         noise_multiplier: float,
         expected_batch_size: float,
         randomness: Randomness,
+        team: Team = ALONE,
     ) -> None:
+        if team.size > 1 and not getattr(release, "adds_up_teams", False):
+            raise InvalidArgument(
+                f"{type(release).__name__} adds noise for one process and does not add up the sums "
+                "of several; train in one process, or let its `finish` do that by `add_up`"
+            )
+        self.team = team
         self.recording = recording = Recording(model, randomness.stream(_COIN))
         self.optimizer = optimizer
         self.release = release
@@ -200,7 +210,7 @@ class PrivateStep:
             multiplier = computable_noise("noise_multiplier", noise_multiplier)
         if expected_batch_size is not None:
             size = positive("expected_batch_size", expected_batch_size)
-        noise = StepNoise(multiplier, self.randomness.stream(self.steps))
+        noise = StepNoise(multiplier, self.randomness.stream(self.steps), self.team)
         slots = self.recording.slots
         self._fill(self._sums)
         self.release.finish([self._sums[name] for name in slots], size, noise)
@@ -256,10 +266,11 @@ class PrivateStep:
                 sums[name] = torch.zeros(slot.parameter.shape).to(slot.parameter)
 
     def _noise_of_contribution(self) -> StepNoise:
-        """Every contribution of every step draws noise from its own stream."""
+        """Every contribution of every step, in every process, draws noise from its own stream."""
         of_step = self.randomness.stream(self.steps).stream(_CONTRIBUTIONS)
         self._contributions += 1
-        return StepNoise(self.noise_multiplier, of_step.stream(self._contributions))
+        number = self._contributions * self.team.size + self.team.rank
+        return StepNoise(self.noise_multiplier, of_step.stream(number))
 
     def _refuse_twice(self, owner: Tensor | None) -> None:
         """Refuse a record given in two calls: it would be clipped twice and count twice."""
@@ -307,8 +318,8 @@ class PlainStep:
 
     clip_norm = float("inf")
 
-    def __init__(self, optimizer: Optimizer) -> None:
-        self.optimizer = optimizer
+    def __init__(self, optimizer: Optimizer, team: Team = ALONE) -> None:
+        self.optimizer, self.team = optimizer, team
         self._share = 1.0
         optimizer.zero_grad()
 
@@ -336,10 +347,11 @@ class PlainStep:
 
     def step(self, *, noise_multiplier: float, expected_batch_size: float) -> None:  # noqa: ARG002
         """Divide and update."""
-        for group in self.optimizer.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    parameter.grad.div_(expected_batch_size)
+        parameters = [one for group in self.optimizer.param_groups for one in group["params"]]
+        add_gradients(self.team, parameters)
+        for parameter in parameters:
+            if parameter.grad is not None:
+                parameter.grad.div_(expected_batch_size)
         self.optimizer.step()
         self.optimizer.zero_grad()
 
@@ -357,7 +369,9 @@ def hide_members() -> Iterator[None]:
     """Errors within this block do not reveal which records are in a batch, or how many."""
     try:
         yield
-    except UndefinedGradient:
+    except UndefinedGradient as error:
+        if error.met:  # it is that of another process
+            raise
         raise _diverged("a loss or gradient is not a finite number any more") from None
     except (MemoryError, RuntimeError) as error:
         if not is_about_memory(error):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from sfumato.catalog import find
 from sfumato.core.checks import extra, pairs
 from sfumato.core.errors import BadInput, InvalidArgument, MalformedRecord
 from sfumato.core.progress import progress
+from sfumato.training.processes.launch import started_together
+from sfumato.training.processes.team import current_team
 
 if TYPE_CHECKING:
     from sfumato.files.source import Source
@@ -21,7 +25,28 @@ if TYPE_CHECKING:
     from sfumato.training.methods.base import TrainingMethod
     from sfumato.training.run import Run
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
+
+def in_team(work: Callable[P, R]) -> Callable[P, R]:
+    """Let processes that were started together do this work together, and fail together."""
+
+    @wraps(work)
+    def done(*args: P.args, **kwargs: P.kwargs) -> R:
+        extra("torch", needed_for="training", extra="train")
+        if not (started_together() or "torch.distributed" in sys.modules):
+            return work(*args, **kwargs)
+        from sfumato.training.processes.group import joined
+        from sfumato.training.processes.meetings import failing_together
+
+        with joined() as team, failing_together(team):
+            return work(*args, **kwargs)
+
+    return done
+
+
+@in_team
 def train(
     corpus: str | Path,
     folder: str | Path,
@@ -120,8 +145,10 @@ def train(
     With a ``budget`` (a file, or ``postgresql://…``) the whole run is charged to an ``account``
     of it, ``corpus:ID``, before any noise is drawn, and refused if too little is left. Its key is
     in the file ``budget_key`` or in the environment variable SFUMATO_BUDGET_KEY.
+
+    Processes that torchrun has started train together, each on its part of the units. All of them
+    read the corpus; the first one has the folder, and measures.
     """
-    extra("torch", needed_for="training", extra="train")
     from sfumato.accounting.budget.payment import corpus_payment
     from sfumato.files.dialect import Dialect
     from sfumato.files.layout import Layout
@@ -183,7 +210,8 @@ def train(
     protection = PolicyPromise.of(found, key=policy_key, gold=gold)
     payment = corpus_payment(budget, account, budget_key)
     into = RunFolder(Path(folder))
-    into.refuse(resume=resume)
+    if not current_team().rank:  # the others need no folder
+        into.refuse(resume=resume)
     layout = Layout(
         field=field,
         encoding=encoding,
@@ -226,7 +254,7 @@ def train(
         seed=seed,
     )
     done = run_training(request, documents, into, resume=resume, payment=payment)
-    return _measure(done, checked) if checked else done
+    return _measure(done, checked) if checked and not current_team().rank else done
 
 
 def refuse_half_a_request(

@@ -13,6 +13,7 @@ from sfumato.core.checks import extra, one_of, pairs, positive
 from sfumato.core.display import as_html, as_lines
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.progress import announce
+from sfumato.training.processes.launch import refuse_together
 from sfumato.verbs.train import (
     choose_tokenizer,
     read_source,
@@ -163,6 +164,7 @@ def tune(
     the file ``budget_key`` or in the environment variable SFUMATO_BUDGET_KEY.
     """
     extra("torch", needed_for="training", extra="train")
+    refuse_together("a search, whose trials are drawn and compared by one process")
     from sfumato.accounting.budget.payment import corpus_payment
     from sfumato.accounting.delta import resolve_delta
     from sfumato.accounting.selection import SEARCH_ACCOUNTANTS

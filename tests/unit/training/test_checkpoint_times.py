@@ -35,7 +35,7 @@ from unit.training.runs import (
 
 STEPS = 8
 SELDOM = Course(checkpoint_every=1000)
-Step = Callable[..., Progress]
+Step = Callable[..., Any]
 
 
 class Stopped(BaseException):
@@ -68,7 +68,7 @@ def signalled(step: Step, at: int, *signals: int) -> Step:
     """A step in the middle of which signals come, if it is the so-manyeth."""
     taken = 0
 
-    def stepping(*arguments: Any) -> Progress:
+    def stepping(*arguments: Any) -> Any:
         nonlocal taken
         taken += 1
         if taken == at:
@@ -186,7 +186,7 @@ def saved_after(monkeypatch: pytest.MonkeyPatch, folder: RunFolder, minutes: flo
     now, found = 0.0, []
     honest, charge = loop._one_step, Ledger.charge
 
-    def slowly(*arguments: Any) -> Progress:
+    def slowly(*arguments: Any) -> Any:
         nonlocal now
         now += 60 * minutes
         return honest(*arguments)

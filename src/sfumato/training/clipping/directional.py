@@ -50,6 +50,9 @@ from sfumato.training.clipping.release import (
 from sfumato.training.clipping.rounding import bound_formed, together
 from sfumato.training.clipping.slots import Products, Records
 from sfumato.training.clipping.vmf import DirectionSum, mean_cosine
+from sfumato.training.processes.meetings import COUNTED, meet
+from sfumato.training.processes.sums import add_up
+from sfumato.training.processes.team import Team, leads
 
 # A gradient that is shorter, or whose bound is larger than its length by this factor, has no
 # direction.
@@ -133,16 +136,17 @@ class _PlaceCount:
             )
         self.multiplier = multiplier
 
-    def left(self, size: float) -> int:
-        """How many are empty; the next step begins with none filled."""
+    def left(self, size: float, team: Team) -> int:
+        """How many are empty in all processes; the next step begins with none filled."""
         places = round(size)
-        if places != size or self.filled > places:
+        everywhere = int(sum(row[0] for row in meet(team, COUNTED, [self.filled])))
+        if places != size or everywhere > places:
             raise InvalidArgument(
                 "a step has more records than its batch size, or a batch size that is no whole "
                 "number; with directional noise the number of draws must be fixed beforehand"
             )
-        filled, self.filled = self.filled, 0
-        return places - filled
+        self.filled = 0
+        return places - everywhere
 
 
 class DirectionalRelease:
@@ -153,6 +157,7 @@ class DirectionalRelease:
 
     sensitivity = 1.0
     saturation = SHORTEST
+    adds_up_teams = True
 
     def __init__(self, dimension: int, batch_size: int) -> None:
         self.dimension, self.batch_size = dimension, batch_size
@@ -198,17 +203,23 @@ class DirectionalRelease:
                 f"model has {dimension:,}; another number changes what the noise proves"
             )
         self._places.agree(noise.multiplier)
-        empty = self._places.left(size)
-        if not noise.multiplier:
-            return
-        if empty:
+        team, drawn = noise.team, self._places.filled
+        empty = self._places.left(size, team)
+        if not leads(team):
+            empty = 0  # the first process draws for the places that nobody fills
+        if empty and noise.multiplier:
             none = torch.zeros(empty, dtype=torch.float64)
             nothing = _Directions(none, Products(torch.diag(none), none))
             named = {str(number): one for number, one in enumerate(sums)}
             vector = _GaussianVector.drawn(named, noise)
             for name, one in self._drawn(nothing, vector, noise, lambda _: ()):
                 named[name].add_(one)
-        self._places.filled = 0
+            self._places.filled = 0
+        # Each process has drawn for its own records: all draws together are as many as places.
+        made = torch.tensor([float(drawn + empty)])
+        add_up(team, sums, made, float(size))
+        if not noise.multiplier:
+            return
         cosine = mean_cosine(self.dimension, self.kappa(noise.multiplier))
         for one in sums:
             one.div_(cosine)
@@ -258,6 +269,7 @@ class PerRecordRelease:
 
     sensitivity = 1.0
     saturation = SHORTEST
+    adds_up_teams = True
 
     def __init__(self, batch_size: int) -> None:
         self.batch_size = batch_size
@@ -284,9 +296,10 @@ class PerRecordRelease:
 
     def finish(self, sums: Sequence[Tensor], size: float, noise: StepNoise) -> None:
         """The noise of all places together, those that are empty included."""
-        self._places.left(size)
-        if noise.multiplier:
-            add_noise(sums, noise.multiplier * math.sqrt(size), noise.randomness.stream(_VECTOR))
+        self._places.left(size, noise.team)
+        deviation, stream = noise.multiplier * math.sqrt(size), noise.randomness.stream(_VECTOR)
+        noised = add_noise(sums, deviation, stream, noise.team)
+        add_up(noise.team, sums, noised, float(deviation > 0))
 
     def deviation(self, noise_multiplier: float) -> float:
         """z·√(batch size)."""

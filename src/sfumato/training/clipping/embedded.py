@@ -51,6 +51,7 @@ from sfumato.training.clipping.release import (
 )
 from sfumato.training.clipping.rounding import bound_formed, together, weigh
 from sfumato.training.clipping.slots import Records
+from sfumato.training.processes.sums import add_up
 
 # Two parts are released, so each has noise of this many times the multiplier.
 PARTS = math.sqrt(2)
@@ -64,6 +65,8 @@ class EmbeddedRelease:
     ``basis`` has k directions for every parameter, by name and in the order of the recording's
     slots: tensors of k, and then the shape of the parameter. It is set before each step.
     """
+
+    adds_up_teams = True
 
     def __init__(self, embedding_norm: float, residual_norm: float) -> None:
         self.embedding, self.residual = Flat(embedding_norm), Flat(residual_norm)
@@ -96,11 +99,14 @@ class EmbeddedRelease:
     def finish(self, sums: Sequence[Tensor], size: float, noise: StepNoise) -> None:  # noqa: ARG002  # no bound is adapted
         """Noise on both sums, once; then they are put together."""
         embedded = self._sum_so_far()
+        team, stream = noise.team, noise.randomness.stream
         deviation = PARTS * noise.multiplier
-        if deviation:
-            add_noise(sums, deviation * self.residual.clip_norm, noise.randomness.stream(0))
-            of_embedding = deviation * self.embedding.clip_norm
-            add_noise([embedded], of_embedding, noise.randomness.stream(1))
+        of_embedding = deviation * self.embedding.clip_norm
+        noised = (
+            add_noise(sums, deviation * self.residual.clip_norm, stream(0), team),
+            add_noise([embedded], of_embedding, stream(1), team),
+        )
+        add_up(team, [*sums, embedded], torch.cat(noised), float(deviation > 0))
         # From here on nothing is private. No residual has a part within the basis, only its noise
         # does: that is taken out, and the noisy embedding takes its place.
         places = [

@@ -36,6 +36,8 @@ from sfumato.training.clipping.clippers import Adaptive, Clipper
 from sfumato.training.clipping.recording import Recording
 from sfumato.training.clipping.rounding import bound_formed, together
 from sfumato.training.clipping.slots import Records
+from sfumato.training.processes.sums import add_up
+from sfumato.training.processes.team import ALONE, Team, leads
 
 _NUMBERS_AT_A_TIME = 1 << 17
 
@@ -45,10 +47,11 @@ NamedTensors = Iterable[tuple[str, Tensor]]
 
 @dataclass(frozen=True)
 class StepNoise:
-    """The noise multiplier of a step, and the stream that its noise is drawn from."""
+    """The noise multiplier of a step, the stream of its noise, and the team that takes the step."""
 
     multiplier: float
     randomness: Randomness
+    team: Team = ALONE
 
 
 class GradientRelease(Protocol):
@@ -58,7 +61,9 @@ class GradientRelease(Protocol):
     the gradients of the records themselves. What it returns is added to the sum of the step.
     Numbers that are not finite are refused (``refuse_undefined``): they have no bound. One whose
     noise is all added in ``finish`` may say so by ``noise_at_the_end = True``; then what records
-    add may be multiplied by shares of at most 1 before (``groups``).
+    add may be multiplied by shares of at most 1 before (``groups``). One whose ``finish`` adds up
+    the sums of a team by ``processes.sums.add_up`` may say ``adds_up_teams = True``; others are for
+    one process.
     """
 
     @property
@@ -77,6 +82,8 @@ class GradientRelease(Protocol):
 
     def finish(self, sums: Sequence[Tensor], size: float, noise: StepNoise) -> None:
         """Add noise to the sum of the step, in place, and prepare for the next step.
+
+        Each process of a team has the sum of its own records, and leaves with that of all.
 
         ``sums`` has a tensor for every parameter, whether or not a record of the batch used it;
         ``size`` is the expected size of the batch, a public number.
@@ -97,6 +104,7 @@ class GaussianRelease:
 
     # So that what records add may be shortened further before it (``steps``, ``groups``).
     noise_at_the_end = True
+    adds_up_teams = True
 
     def __init__(self, clipper: Clipper) -> None:
         self.clipper = clipper
@@ -124,14 +132,19 @@ class GaussianRelease:
 
     def finish(self, sums: Sequence[Tensor], size: float, noise: StepNoise) -> None:
         """Noise on the sum, once; with adaptive clipping, noise on the count and the next bound."""
-        deviation = self.deviation(noise.multiplier)
-        if deviation:
-            add_noise(sums, deviation, noise.randomness.stream(0))
-        if isinstance(self.clipper, Adaptive):
-            drawn = float(noise.randomness.stream(1).normal(1, 1)[0, 0])
-            noisy = self._count + self.clipper.count_noise * drawn
-            self.clipper = self.clipper.updated(noisy, size)
+        team, deviation = noise.team, self.deviation(noise.multiplier)
+        noised = add_noise(sums, deviation, noise.randomness.stream(0), team)
+        due = torch.full_like(noised, float(deviation > 0))
+        if not isinstance(self.clipper, Adaptive):
+            add_up(team, sums, noised, due)
+            return
+        # The first process noises the count, which is as secret as the sum until then.
+        drawn = float(noise.randomness.stream(1).normal(1, 1)[0, 0]) if leads(team) else 0.0
+        noisy = torch.tensor([self._count + self.clipper.count_noise * drawn], dtype=torch.double)
         self._count = 0.0
+        one = torch.ones(1)
+        add_up(team, [*sums, noisy], torch.cat([noised, one * leads(team)]), torch.cat([due, one]))
+        self.clipper = self.clipper.updated(float(noisy), size)
 
     def deviation(self, noise_multiplier: float) -> float:
         """z·C."""
@@ -163,14 +176,20 @@ def refuse_undefined(bounds: Tensor) -> None:
         )
 
 
-def add_noise(totals: Iterable[Tensor], deviation: float, randomness: Randomness) -> None:
+def add_noise(
+    totals: Iterable[Tensor], deviation: float, randomness: Randomness, team: Team = ALONE
+) -> Tensor:
     """Add independent noise of the given standard deviation to every coordinate, in place.
 
     ``randomness`` must be a stream that is used for nothing else: pieces take the streams below it.
+    In a team each piece gets its noise from one process; the marks say which ones got it here.
     """
     pieces = [
         piece for total in totals for piece in torch.split(total.view(-1), _NUMBERS_AT_A_TIME)
     ]
+    marks = torch.zeros(len(pieces))
+    if not deviation:
+        return marks
 
     def fill(index: int) -> None:
         drawn = randomness.stream(index).noise(len(pieces[index]))
@@ -180,11 +199,13 @@ def add_noise(totals: Iterable[Tensor], deviation: float, randomness: Randomness
             np.add(values, drawn, out=values, casting="same_kind")
         else:
             pieces[index].add_(torch.from_numpy(drawn).to(pieces[index]))
+        marks[index] += 1
 
-    places, at_once = range(len(pieces)), torch.get_num_threads()
+    places, at_once = range(team.rank, len(pieces), team.size), torch.get_num_threads()
     if at_once == 1:  # to start a thread takes longer than the noise of a small model
         for index in places:
             fill(index)
-        return
+        return marks
     with ThreadPoolExecutor(at_once) as threads:
         list(threads.map(fill, places))
+    return marks

@@ -35,6 +35,8 @@ from sfumato.models.load import LoadedModel, draw_weights_from
 from sfumato.text.document import Document
 from sfumato.training.batches import physical_batches
 from sfumato.training.clipping.embedded import EmbeddedRelease
+from sfumato.training.processes.sums import add_up
+from sfumato.training.processes.team import current_team, own_stream
 from sfumato.training.records import TokenRecords
 from sfumato.training.row_losses import row_losses
 
@@ -84,6 +86,7 @@ class AnchorSteps:
     ) -> None:
         self.model, self.records, self.release = model, records, release
         self.dimensions, self.anchors = counts
+        self.team = current_team()
         self._randomness = randomness
 
     def reach(self, step: int, of: int) -> None:  # noqa: ARG002  # every step is like another
@@ -91,8 +94,16 @@ class AnchorSteps:
         drawn = self._randomness.stream(step)
         order = np.argsort(drawn.stream(0).uniform(len(self.records)))[: self.anchors]
         records, members = self.records.drawn(order, drawn.stream(1))
-        with draw_weights_from(drawn.stream(2)):
-            gradients = [self._gradient(records, int(member)) for member in members]
+        with draw_weights_from(own_stream(self.team, drawn.stream(2))):
+            gradients = [
+                self._gradient(records, int(member))
+                if place % self.team.size == self.team.rank
+                else self._nothing()
+                for place, member in enumerate(members)
+            ]
+        # Each process of a team has some of them, and all need the same basis.
+        everything = [one for gradient in gradients for one in gradient.values()]
+        add_up(self.team, everything, torch.zeros(0), 0.0)
         self.release.basis = main_directions(gradients, self.dimensions)
 
     def state(self) -> dict[str, Any]:
@@ -106,7 +117,7 @@ class AnchorSteps:
         """The gradient of one public record, by parameter."""
         network: Any = self.model.network
         trained = {name: one for name, one in network.named_parameters() if one.requires_grad}
-        total = {name: torch.zeros(one.shape).to(one) for name, one in trained.items()}
+        total = self._nothing()
         groups = physical_batches(records, np.array([member]), most_tokens=records.context)
         for rows in (rows for group in groups for rows in group):
             loss = row_losses(network, rows.inputs(), rows.labels, rows.weights).sum()
@@ -115,6 +126,11 @@ class AnchorSteps:
                 if one is not None:
                     total[name] += one
         return total
+
+    def _nothing(self) -> dict[str, Tensor]:
+        """Zeros in the place of a gradient."""
+        named = self.model.network.named_parameters()
+        return {name: torch.zeros(one.shape).to(one) for name, one in named if one.requires_grad}
 
 
 def main_directions(gradients: Sequence[Mapping[str, Tensor]], count: int) -> dict[str, Tensor]:

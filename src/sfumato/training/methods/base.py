@@ -79,12 +79,14 @@ class Prepared:
 
     ``fit`` takes the run's randomness, its folder, and a function that is called after every step.
     It trains the model, charges every step before its result is saved, and returns the plan's
-    guarantee.
+    guarantee. ``in_teams`` says that it does so together with the other processes of a team; a
+    process that does not lead has no folder then.
     """
 
     plan: TrainingPlan
     material: Material
     fit: Fit
+    in_teams: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -303,9 +305,13 @@ def prepare_steps(
     """
     plan = plan or task.privacy.plan(len(material.records))
 
-    def fit(randomness: Randomness, folder: RunFolder, watch: WatchSteps | None) -> Guarantee:
+    def fit(
+        randomness: Randomness, folder: RunFolder | None, watch: WatchSteps | None
+    ) -> Guarantee:
         from sfumato.training import loop
+        from sfumato.training.processes.team import current_team, shared_stream
 
+        team = current_team()
         return loop.fit(
             task.model,
             material.records,
@@ -314,12 +320,14 @@ def prepare_steps(
             randomness=randomness.stream(TRAINING),
             folder=folder,
             watch=watch,
-            between=None if between is None else between(randomness.stream(PUBLIC)),
+            between=None
+            if between is None
+            else between(shared_stream(team, randomness.stream(PUBLIC))),
             instead=instead,
             release=release,
         )
 
-    return Prepared(plan, material, fit)
+    return Prepared(plan, material, fit, in_teams=True)
 
 
 def refuse_a_single_unit(task: Task, units: int) -> None:

@@ -126,7 +126,9 @@ class Interleaved(TrainingMethod):
         refuse_a_single_unit(task, int((records.private > 0).sum()))
         plan = InterleavedPlan.of(records, task.privacy, self)
 
-        def fit(randomness: Randomness, folder: RunFolder, watch: WatchSteps | None) -> Guarantee:
+        def fit(
+            randomness: Randomness, folder: RunFolder | None, watch: WatchSteps | None
+        ) -> Guarantee:
             return fit_interleaved(
                 task.model,
                 records,
@@ -137,7 +139,7 @@ class Interleaved(TrainingMethod):
                 watch=watch,
             )
 
-        return Prepared(plan, records, fit)
+        return Prepared(plan, records, fit, in_teams=True)
 
     def as_dict(self, privacy: Privacy, course: Course) -> dict[str, object]:  # noqa: ARG002
         """Its settings."""

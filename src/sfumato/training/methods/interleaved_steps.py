@@ -55,8 +55,6 @@ from sfumato.models.lstm_layer import State
 from sfumato.models.lstm_network import LstmForCausalLM
 from sfumato.training.checkpoints import (
     Checkpoint,
-    last_checkpoint,
-    ledger_of,
     paid_if_undefined,
     saving,
 )
@@ -76,6 +74,11 @@ from sfumato.training.methods.stretch_records import (
     states_behind,
 )
 from sfumato.training.optimizers import make_optimizer, put_back, rate_factor, set_rate, tell_noise
+from sfumato.training.processes.beginning import Beginning, begun
+from sfumato.training.processes.likeness import refuse_other_weights, share_weights
+from sfumato.training.processes.meetings import agree_to_save, failing_together, led
+from sfumato.training.processes.sums import add_gradients
+from sfumato.training.processes.team import ALONE, Team, current_team, own_stream
 from sfumato.training.row_losses import row_losses
 from sfumato.training.settings import Course
 from sfumato.training.steps import PrivateStep, hide_members, refuse_diverged
@@ -140,6 +143,7 @@ class InterleavedRun:
     public: torch.optim.Optimizer
     step: PrivateStep
     waiting: dict[int, Tensor] = field(default_factory=dict)
+    team: Team = ALONE
 
     @classmethod
     def begun(
@@ -156,6 +160,7 @@ class InterleavedRun:
         rate = plan.interleaving.public_learning_rate or course.learning_rate
         # Public gradients have no noise, so Adam needs no correction for it.
         kind = "sgd" if course.optimizer == "sgd" else "adam"
+        team = current_team()
         step = PrivateStep(
             network,
             make_optimizer(course.optimizer, network.parameters(), course.learning_rate),
@@ -163,9 +168,12 @@ class InterleavedRun:
             noise_multiplier=plan.noise_multiplier,
             expected_batch_size=plan.batch_size,
             randomness=randomness.stream(NOISE),
+            team=team,
         )
         public = make_optimizer(kind, network.parameters(), rate)
-        return cls(network, records, plan, course, randomness, model.context, public, step)
+        return cls(
+            network, records, plan, course, randomness, model.context, public, step, team=team
+        )
 
     def may_wait(self, states: object) -> TypeGuard[dict[int, Tensor]]:
         """Whether these can be released states of documents, by document number."""
@@ -175,9 +183,11 @@ class InterleavedRun:
             for number, one in states.items()
         )
 
-    def take(self, step: Step) -> Progress:
-        """One step: the public stretches of all members, then their private ones."""
-        began = time.perf_counter()
+    def take(self, step: Step) -> tuple[float, float]:
+        """One step: the public stretches of all members, then their private ones.
+
+        Returns the sum of the losses and the number of tokens, of the members of this process.
+        """
         self._set_rates(step.step)
         turns = [
             self.records.turn(*one)
@@ -185,31 +195,46 @@ class InterleavedRun:
         ]
         public = {place: one.public for place, one in enumerate(turns) if one.begin < one.middle}
         private = {place: one.private for place, one in enumerate(turns) if one.middle < one.end}
-        tokens = sum(one.end - one.begin for one in turns)
         states = self._entering(step)
-        with (
-            hide_members(),
-            draw_weights_from(self.randomness.stream(DROPOUT).stream(step.step)),
-        ):
-            loss = self.public_update(public, states, needed=private.keys())
-            loss += self.private_update(private, states, step.step)
+        dropped = own_stream(self.team, self.randomness.stream(DROPOUT).stream(step.step))
+        with hide_members(), draw_weights_from(dropped):
+            loss = self.public_update(public, states, needed=private.keys(), of=step)
+            loss += self.private_update(private, states, step.step, of=step)
             self._leave(step, states)
-        return Progress(step.step + 1, loss / tokens, tokens, time.perf_counter() - began)
+        tokens = sum(
+            one.end - one.begin for place, one in enumerate(turns) if self._has(step, place)
+        )
+        return loss, tokens
+
+    def _has(self, step: Step | None, place: int) -> bool:
+        """Whether a member of a step belongs to this process, as its document does."""
+        size = self.team.size
+        return size == 1 or step is None or step.documents[place] % size == self.team.rank
+
+    def _own(self, stretches: Mapping[int, TokenRange], step: Step | None) -> dict[int, TokenRange]:
+        return {place: one for place, one in stretches.items() if self._has(step, place)}
 
     def public_update(
-        self, stretches: Mapping[int, TokenRange], states: Tensor, *, needed: Collection[int] = ()
+        self,
+        stretches: Mapping[int, TokenRange],
+        states: Tensor,
+        *,
+        needed: Collection[int] = (),
+        of: Step | None = None,
     ) -> float:
         """The plain step on the mean loss of all public tokens; returns the sum of their losses.
 
-        Only the states of members in ``needed`` are used afterwards.
+        Only the states of members in ``needed`` are used afterwards. In a team each process takes
+        those of step ``of`` that are its own.
         """
         if not stretches:
             return 0.0
         tokens, total = sum(end - begin for begin, end in stretches.values()), 0.0
+        stretches = self._own(stretches, of)
         self.public.zero_grad(set_to_none=True)
         pieces = {place: list(chunks(one, self.context)) for place, one in stretches.items()}
         with self.step.pause():
-            for turn in range(max(map(len, pieces.values()))):
+            for turn in range(max(map(len, pieces.values()), default=0)):
                 now = {place: some[turn] for place, some in pieces.items() if turn < len(some)}
                 for rows in row_batches(self.records, now, self._most_places):
                     losses = self._losses(rows, states, torch.ones(len(rows.members)))
@@ -218,19 +243,28 @@ class InterleavedRun:
                     if any(turn + 1 < len(pieces[one]) or one in needed for one in members):
                         self._advance(rows, states)
                     total += float(losses.detach().sum())
+            groups = self.public.param_groups
+            add_gradients(self.team, [one for group in groups for one in group["params"]])
             self.public.step()
         self.public.zero_grad(set_to_none=True)
         return total
 
     def private_update(
-        self, stretches: Mapping[int, TokenRange], states: Tensor, step: int
+        self,
+        stretches: Mapping[int, TokenRange],
+        states: Tensor,
+        step: int,
+        *,
+        of: Step | None = None,
     ) -> float:
         """The private step on private stretches, clipped per document; returns the sum of losses.
 
-        If no member has one, which is public, there is nothing to protect and no step.
+        If no member has one, which is public, there is nothing to protect and no step. In a team a
+        process that has none takes the step with the others.
         """
         if not stretches:
             return 0.0
+        stretches = self._own(stretches, of)
         # The noise of a step is determined by its number: no two steps may share it.
         self.step.steps = step
         short = {one: it for one, it in stretches.items() if it[1] - it[0] <= self.context}
@@ -278,7 +312,7 @@ class InterleavedRun:
     def _entering(self, step: Step) -> Tensor:
         """Hidden and cell state of all members: zero, or their released state."""
         size = self.network.config.hidden_size
-        states = torch.zeros(2, len(step.documents), size)
+        states = torch.zeros(2, len(step.documents), size, dtype=self.network.dtype)
         for place, document in enumerate(step.documents.tolist()):
             if document in self.waiting:
                 states[:, place] = self.waiting.pop(document)
@@ -295,11 +329,15 @@ class InterleavedRun:
             clip_norm=self.plan.interleaving.state_clip_norm,
             noise_multiplier=self.plan.noise_multiplier,
         )
-        private = states[:, torch.from_numpy(going)]
+        # Each process releases the states of its own documents, and draws noise for all: with a
+        # seed it is that of one process, and without one it is used for its own documents alone.
+        own = torch.tensor([self._has(step, place) for place in going.tolist()])
+        private = states[:, torch.from_numpy(going)] * own[:, None]
         stream = self.randomness.stream(STATES).stream(step.step)
         released = torch.stack(release.release((private[0], private[1]), stream))
         for place, document in enumerate(step.documents[going].tolist()):
-            self.waiting[document] = released[:, place].clone()
+            if bool(own[place]):
+                self.waiting[document] = released[:, place].clone()
 
     def _set_rates(self, step: int) -> None:
         course, plan = self.course, self.plan
@@ -327,59 +365,75 @@ def fit_interleaved(  # noqa: PLR0913  # three are needed, the others have defau
     watch: WatchSteps | None = None,
 ) -> Guarantee:
     """Train a recurrent model on documents in turns; the guarantee of the trained model."""
-    plan.require(records)
     course, randomness = course or Course(), randomness or Randomness.secure()
-    run = InterleavedRun.begun(model, records, plan, course, randomness)
-    try:
-        with ledger_of(folder, plan, randomness.stream(ORDER)) as ledger:
-            _resume(run, ledger, folder)
-            _train(run, ledger, folder, watch)
-    finally:
-        run.step.close()
+    team = current_team()
+    with failing_together(team):
+        plan.require(records)
+        run = InterleavedRun.begun(model, records, plan, course, randomness)
+        try:
+            with begun(team, folder, plan, randomness.stream(ORDER)) as (ledger, start):
+                _resume(run, start)
+                share_weights(team, run.network)
+                _train(run, start, ledger, folder, watch)
+        finally:
+            run.step.close()
     guarantee = plan.guarantee()
     return guarantee if randomness.for_release else guarantee.reproducible()
 
 
 def _train(
-    run: InterleavedRun, ledger: Ledger | None, folder: RunFolder | None, watch: WatchSteps | None
+    run: InterleavedRun,
+    start: Beginning,
+    ledger: Ledger | None,
+    folder: RunFolder | None,
+    watch: WatchSteps | None,
 ) -> None:
-    plan = run.plan
-    first = ledger.charged if ledger else 0
-    saved = ledger.saved if ledger else plan.start(run.randomness.stream(ORDER))
-    if "order" not in saved:
+    plan, team = run.plan, run.team
+    if "order" not in start.saved:
         raise CannotResume("the order of the documents was not saved; start a new run")
     turns = run.records.turns
-    steps = all_steps(turns, plan.batch_size, plan.epochs, saved["order"], first=first)
-    with saving(run.course.checkpoint_every, plan.steps, kept=ledger is not None) as now:
+    steps = all_steps(turns, plan.batch_size, plan.epochs, start.saved["order"], first=start.first)
+    held = team.size > 1
+    with saving(run.course.checkpoint_every, plan.steps, kept=start.kept, team=held) as now:
         for step in steps:
             now.unsaved += 1
+            began = time.perf_counter()
             with paid_if_undefined(ledger, now.unsaved):
-                done = run.take(step)
-                due = now.due(step.step)
+                seen = run.take(step)
+                due, (loss, tokens) = agree_to_save(team, now, step.step, seen)
                 if due:
                     refuse_diverged(run.network)
             if due:
-                if ledger:
+                if start.kept:
                     _save(run, ledger, folder, now.unsaved)
                 now.saved()
             if watch:
-                watch(done)
+                spent = time.perf_counter() - began
+                watch(Progress(step.step + 1, loss / tokens, int(tokens), spent))
             now.stop_if_asked()
 
 
-def _save(run: InterleavedRun, ledger: Ledger, folder: RunFolder | None, steps: int) -> None:
+def _save(run: InterleavedRun, ledger: Ledger | None, folder: RunFolder | None, steps: int) -> None:
+    team = run.team
     # First charge, then save: steps that a kill between the two loses are charged and not used.
-    charged = ledger.charge(steps)
-    if folder is not None:
-        kept = Checkpoint.of(charged, run.network, run.step.optimizer, run.plan.clipping.norm)
-        # Waiting states were released: they have noise already.
-        more = {"public": run.public.state_dict(), "waiting": run.waiting}
-        replace(kept, between=more).save(folder.checkpoint)
+    charged = led(team, lambda: ledger.charge(steps) if ledger else 0)
+    refuse_other_weights(team, run.network, run.plan.clipping.norm, charged)
+    # Waiting states were released: they have noise already. Each process has those of its own.
+    waiting = {number: one for some in team.collect(run.waiting) for number, one in some.items()}
+
+    def keep() -> None:
+        if folder is not None:
+            norm = run.plan.clipping.norm
+            kept = Checkpoint.of(charged, run.network, run.step.optimizer, norm)
+            more = {"public": run.public.state_dict(), "waiting": waiting}
+            replace(kept, between=more).save(folder.checkpoint)
+
+    led(team, keep)
 
 
-def _resume(run: InterleavedRun, ledger: Ledger | None, folder: RunFolder | None) -> None:
-    checkpoint = last_checkpoint(folder, ledger)
-    if checkpoint is None or ledger is None:
+def _resume(run: InterleavedRun, start: Beginning) -> None:
+    checkpoint = start.checkpoint
+    if checkpoint is None:
         return
     checkpoint.restore(run.network, run.step.optimizer)
     public, waiting = (checkpoint.between.get(name) for name in ("public", "waiting"))
@@ -390,5 +444,6 @@ def _resume(run: InterleavedRun, ledger: Ledger | None, folder: RunFolder | None
     ):
         raise CannotResume("the checkpoint belongs to another method; start a new run")
     # If steps were lost, so were their states: unfinished documents continue from zero.
-    if checkpoint.steps == ledger.charged:
-        run.waiting = dict(waiting)
+    if checkpoint.steps == start.first:
+        size, rank = run.team.size, run.team.rank
+        run.waiting = {number: one for number, one in waiting.items() if number % size == rank}

@@ -105,14 +105,16 @@ class Rgp(Private):
             _freeze_others(task, carried)
         prepared = self.planned(task, instead=CarriedWeights(network, carried))
 
-        def fit(randomness: Randomness, folder: RunFolder, watch: WatchSteps | None) -> Guarantee:
+        def fit(
+            randomness: Randomness, folder: RunFolder | None, watch: WatchSteps | None
+        ) -> Guarantee:
             carried.draw(randomness.stream(ADAPTER))  # a resumed run restores those it had
             try:
                 return prepared.fit(randomness, folder, watch)
             finally:
                 carried.detach()
 
-        return Prepared(prepared.plan, prepared.material, fit)
+        return Prepared(prepared.plan, prepared.material, fit, in_teams=True)
 
     def as_dict(self, privacy: Privacy, course: Course) -> dict[str, object]:  # noqa: ARG002
         """There is no public step; rank, source and rest decide what is trained."""

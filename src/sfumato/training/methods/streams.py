@@ -48,6 +48,8 @@ from sfumato.text.words import Words
 from sfumato.training.batches import physical_batches
 from sfumato.training.methods.selective import PublicCourse
 from sfumato.training.optimizers import make_optimizer, put_back
+from sfumato.training.processes.sums import add_gradients
+from sfumato.training.processes.team import current_team, own_stream
 from sfumato.training.records import Cut, TokenRecords, make_language_records
 from sfumato.training.row_losses import row_losses
 from sfumato.training.settings import Course
@@ -240,6 +242,7 @@ class PublicSteps:
             public.learning_rate,
         )
         self.taken = 0
+        self.team = current_team()
         self._randomness = randomness
         self._batches = self._endless(randomness.stream(0))
 
@@ -269,17 +272,21 @@ class PublicSteps:
         self.optimizer.zero_grad(set_to_none=True)
         groups = physical_batches(
             self.records,
-            members,
+            members[self.team.rank :: self.team.size],
             most_tokens=max(self.course.tokens_at_once, self.records.context),
             divisor=self.course.divisor,
         )
-        with draw_weights_from(self._randomness.stream(1).stream(self.taken)):
+        # Each process of a team takes some of the batch.
+        drawn = own_stream(self.team, self._randomness.stream(1).stream(self.taken))
+        with draw_weights_from(drawn):
             for group in groups:
                 for rows in group:
                     losses = row_losses(
                         self.model.network, rows.inputs(), rows.labels, rows.weights
                     )
                     (losses.sum() / len(members)).backward()  # type: ignore[no-untyped-call]
+        groups_of = self.optimizer.param_groups
+        add_gradients(self.team, [one for group in groups_of for one in group["params"]])
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from naive_gradients import gradients_of_records
-from sfumato.core.errors import InvalidArgument, UndefinedGradient
+from sfumato.core.errors import InvalidArgument, ProcessesDisagree, UndefinedGradient
 from sfumato.core.randomness import Randomness
 from sfumato.training.clipping import directional
 from sfumato.training.clipping.clippers import Flat
@@ -132,7 +132,11 @@ def test_a_twin_that_leaves_empty_places_out_shows_how_many_there_are(
 
     cosine = mean_cosine(DIMENSION, math.sqrt(DIMENSION) / 3.0)
     assert lengths(range(8)) == pytest.approx(math.sqrt(40) / cosine, rel=0.2)
-    monkeypatch.setattr(directional._PlaceCount, "left", lambda _self, _size: 0)
+    monkeypatch.setattr(directional._PlaceCount, "left", lambda _self, _size, _team: 0)
+    # As many draws as places are due: a step with fewer is refused.
+    with pytest.raises(ProcessesDisagree, match="or of none"):
+        lengths(range(1))
+    monkeypatch.setattr(directional, "add_up", lambda *_: None)
     assert lengths(range(8)) < 0.6 * math.sqrt(40) / cosine
 
 
