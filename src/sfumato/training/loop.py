@@ -31,7 +31,9 @@ from sfumato.accounting.ledger import Ledger
 from sfumato.core.errors import InvalidArgument, UndefinedGradient
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
+from sfumato.models import devices
 from sfumato.models.load import LoadedModel, draw_weights_from
+from sfumato.models.recomputing import ALL
 from sfumato.training.batches import PhysicalBatch as Rows
 from sfumato.training.batches import physical_batches
 from sfumato.training.checkpoints import (
@@ -131,7 +133,9 @@ def fit(  # noqa: PLR0913  # three are needed, the others have defaults
             # First of all: features are those of the frozen weights with which the run began, and
             # weights that were drawn cannot be drawn again.
             checkpoint.restore_weights(model.network)
-        features = None if between or instead else HeadFeatures.of(model, records)
+        apart = between or instead or not course.is_usual
+        features = None if apart else HeadFeatures.of(model, records)
+        devices.move(model.network, course.device)
         run = _Run.begun(model, plan, course, randomness, features, instead, release)
         run.between = between
         try:
@@ -139,6 +143,7 @@ def fit(  # noqa: PLR0913  # three are needed, the others have defaults
             _train(run, records, ledger, folder, watch)
         finally:
             run.step.close()
+            devices.move(model.network, devices.CPU)
     guarantee = plan.guarantee()
     return guarantee if randomness.for_release else guarantee.reproducible()
 
@@ -183,12 +188,14 @@ class _Run:
             noise_multiplier=plan.noise_multiplier,
             expected_batch_size=plan.stages[0].batch_size,
             randomness=randomness.stream(NOISE),
+            two_passes=course.recompute == ALL,
         )
         return cls(model, plan, course, randomness, optimizer, step, features)
 
     def losses(self, rows: Rows, some: torch.Tensor) -> torch.Tensor:
         """The losses of some rows of a batch."""
         network: Any = self.model.network
+        rows = rows.on(self.course.device)
         inputs = rows.inputs(some)
         if self.features is not None:
             network, inputs = self.features.head, self.features.inputs(rows, some)
@@ -265,7 +272,7 @@ def _backward(run: _Run, rows: Rows, owner: torch.Tensor | None, share: float = 
     total = float(losses.detach().sum())
     if not math.isfinite(total):
         raise UndefinedGradient("the loss of a batch is not a finite number")
-    run.step.backward(losses, owner, share=share)
+    run.step.backward(losses, None if owner is None else owner.to(losses.device), share=share)
     return total
 
 

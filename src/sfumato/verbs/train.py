@@ -80,6 +80,9 @@ def train(
     resume: bool = False,
     checkpoint_every: int = 50,
     tokens_at_once: int = 4096,
+    recompute: str = "nothing",
+    precision: str = "float32",
+    device: str = "cpu",
     seed: int | None = None,
     budget: str | Path | None = None,
     account: str | None = None,
@@ -176,6 +179,9 @@ def train(
         tokenizer_words=tokenizer_words,
         tokenizer_size=tokenizer_size,
         tokens_at_once=tokens_at_once,
+        recompute=recompute,
+        precision=precision,
+        device=device,
         checkpoint_every=checkpoint_every,
     )
     privacy, course = chosen.privacy(), chosen.course()

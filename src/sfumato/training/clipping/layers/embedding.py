@@ -49,7 +49,7 @@ class TableSlot(Slot):
     def collect(self, *seen: Tensor) -> None:
         """Add one use: tokens (rows, places) and gradients (rows, places, width)."""
         tokens, gradients = seen
-        self._pairs.append((tokens, gradients))
+        self._pairs.append((tokens, gradients.to(self.parameter.dtype)))
 
     def pair(self) -> tuple[Tensor, Tensor]:
         """All uses joined along their positions."""
