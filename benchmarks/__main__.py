@@ -28,6 +28,7 @@ NAMES = (
     "main_job",
     "memory",
     "training_step",
+    "cost",
     "text_to_text",
     "sliced_losses",
     "carriers",

@@ -78,7 +78,8 @@ class OutputLayer(nn.Linear):
         labels, weights = by_place(input, self.expected)
         # Under autocast, too, in the precision of the weight.
         states = input.flatten(0, 1).to(self.weight.dtype)
-        with torch.autocast(input.device.type, enabled=False):
+        kind = input.device.type if input.device.type != "meta" else "cpu"
+        with torch.autocast(kind, enabled=False):
             losses: Tensor = _SlicedLosses.apply(  # type: ignore[no-untyped-call]
                 states, self.weight, self.bias, labels, weights
             )

@@ -89,9 +89,7 @@ def estimate_cost(
     return None if each is None else Cost(steps=plan.steps, tokens=tokens, seconds=each * tokens)
 
 
-def seconds_per_token(
-    model: LoadedModel, plan: Plan, *, two_passes: bool = False
-) -> float | None:
+def seconds_per_token(model: LoadedModel, plan: Plan, *, two_passes: bool = False) -> float | None:
     """The time of one token forward and backward; None if the network cannot be tried like this."""
     if model.classes or model.tags:
         return None

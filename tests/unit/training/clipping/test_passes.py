@@ -235,7 +235,7 @@ def test_nobody_adds_more_than_the_clipping_norm_in_two_passes(name: str) -> Non
 
 
 def test_records_that_cancel_are_measured_closely_in_a_further_pass() -> None:
-    case = opposed(drawn("linear", (1, 6, 64), torch.Generator().manual_seed(0)), 16, 1e-4, 1.0)
+    case = opposed(drawn("linear", (1, 6, 256), torch.Generator().manual_seed(0)), 8, 1e-4, 1.0)
     seen: list[int] = []
     before = passes.PassingSlot.begin
 
@@ -276,7 +276,7 @@ def test_a_layer_that_is_called_but_not_used_is_no_obstacle() -> None:
     step.backward(model(rows).square().flatten(1).sum(1))
     step.step()
     step.close()
-    assert 0.49 < norm({n: p.grad for n, p in model.named_parameters() if p.grad is not None})
+    assert norm({n: p.grad for n, p in model.named_parameters() if p.grad is not None}) > 0.49
 
 
 @pytest.mark.usefixtures("compared_rows")
