@@ -33,12 +33,13 @@ SHAPES = {
 }
 # In float32 alone: a processor without instructions for bfloat16 takes many times as long in it.
 WAYS = (("nothing", "float32", None), ("blocks", "float32", None), ("all", "float32", None))
-# Shape, rank of LoRA, and what is computed again in which precision; 4 rows of 256 tokens.
+FULL, SHORT = "float32", "bf16"
+# Shape, rank of LoRA, and what is computed again in which precision.
 LARGE = (
-    ("gpt2", None, (("nothing", "float32"), ("blocks", "float32"), ("all", "float32"), ("all", "bf16"))),
-    ("gpt2-medium", None, (("nothing", "float32"), ("all", "float32"), ("all", "bf16"))),
-    ("llama-2-7b", 8, (("nothing", "float32"), ("nothing", "bf16"), ("blocks", "bf16"), ("all", "bf16"))),
-)  # fmt: skip
+    ("gpt2", None, (("nothing", FULL), ("blocks", FULL), ("all", FULL), ("all", SHORT))),
+    ("gpt2-medium", None, (("nothing", FULL), ("all", FULL), ("all", SHORT))),
+    ("llama-2-7b", 8, (("nothing", FULL), ("nothing", SHORT), ("blocks", SHORT), ("all", SHORT))),
+)
 ROWS, PLACES = 4, 256
 AT_ONCE = 3
 
@@ -75,7 +76,10 @@ def run(quick: bool) -> list[Row]:
     ]
     with ThreadPoolExecutor(AT_ONCE) as several:  # nothing is timed any more
         found = several.map(lambda one: _alone("large", *one), asked)
-        rows.extend(_extrapolated(one, predicted, speed) for one, predicted in zip(asked, found))
+        rows.extend(
+            _extrapolated(one, predicted, speed)
+            for one, predicted in zip(asked, found, strict=True)
+        )
     return rows
 
 
@@ -138,16 +142,15 @@ def _network(shape: str, way: list[Any]) -> Any:
     from sfumato.models.recomputing import recompute
 
     layers, width, words, _, _ = SHAPES[shape]
-    network: Any = GPT2LMHeadModel(
-        GPT2Config(
-            vocab_size=words,
-            n_embd=width,
-            n_layer=layers,
-            n_head=width // 64,
-            bos_token_id=0,
-            eos_token_id=0,
-        )  # fmt: skip
+    config = GPT2Config(
+        vocab_size=words,
+        n_embd=width,
+        n_layer=layers,
+        n_head=width // 64,
+        bos_token_id=0,
+        eos_token_id=0,
     )
+    network: Any = GPT2LMHeadModel(config)
     slice_losses(network)
     if way[2]:
         network = Lora(rank=way[2]).attach(network, Randomness.reproducible(0))

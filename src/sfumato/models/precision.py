@@ -78,7 +78,7 @@ class _Shortly:
         device = next(network.parameters()).device.type
         # Rounded weights are not kept: there would be a copy of every one.
         casting = torch.autocast(device, dtype=torch.bfloat16, cache_enabled=False)
-        casting.__enter__()
+        casting.__enter__()  # type: ignore[no-untyped-call]
         self._open.append(casting)
 
     def leave(self, *_: Any) -> None:

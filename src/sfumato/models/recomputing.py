@@ -13,8 +13,8 @@ Why gradients do not change
 Care
     What clipping records is kept until the norms of all layers are known: the input and the output
     gradient of every trained matrix. With low-rank factors that is little. Where all weights are
-    trained it is most of the memory; ``all`` runs the backward pass again, too, and keeps none of it
-    (``training.clipping.passes``).
+    trained it is most of the memory; ``all`` runs the backward pass again, too, and keeps none of
+    it (``training.clipping.passes``).
 """
 
 from __future__ import annotations

@@ -80,7 +80,9 @@ class Footprint:
 
 
 def _gigabytes(count: int) -> str:
-    """>>> _gigabytes(1_234_567_890), _gigabytes(5_000_000)
+    """A number of bytes for people.
+
+    >>> _gigabytes(1_234_567_890), _gigabytes(5_000_000)
     ('1.23 GB', '0.01 GB')
     """
     return f"{count / 1e9:.2f} GB"
@@ -251,7 +253,7 @@ def _operations(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], fou
     if "scaled_dot_product" in func.name():
         back = "backward" in func.name()
         query, key = args[1 if back else 0], args[2 if back else 1]
-        return (10 if back else 4) * prod(query.shape) * key.shape[-2]
+        return float((10 if back else 4) * prod(query.shape) * int(key.shape[-2]))
     return 0.0
 
 

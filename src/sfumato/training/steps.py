@@ -63,7 +63,7 @@ _COIN = 2**32 - 1
 _CONTRIBUTIONS = 2**32 - 1
 
 
-def make_private(
+def make_private(  # noqa: PLR0913  # keywords
     model: nn.Module,
     optimizer: Optimizer,
     *,
@@ -101,7 +101,7 @@ class PrivateStep:
     draws no noise before that. ``two_passes`` saves memory (``clipping.passes``).
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # keywords
         self,
         model: nn.Module,
         optimizer: Optimizer,

@@ -37,7 +37,7 @@ from sfumato.core.errors import InvalidArgument, UnsupportedLayer
 from sfumato.training.clipping.rounding import MeasuredNorms
 from sfumato.training.clipping.slots import Piece, Records, Slot
 
-# The share by which norms are enlarged in single precision, for what a second pass rounds otherwise.
+# The share by which norms are enlarged, in single precision: a second pass may round otherwise.
 AGAIN = 1e-3
 
 
@@ -61,7 +61,11 @@ class PassingSlot(Slot):
         super().__init__(inner.parameter)
         self.uses = 0
         self.doubtful: Tensor | None = None
-        self.clear()
+        self._heard, self._closed = 0, False
+        self._asked: Pass | None = None
+        self._measured: MeasuredNorms | None = None
+        self._total: Tensor | None = None
+        self._extents: Tensor | None = None
 
     @property
     def each_row(self) -> bool:
@@ -142,11 +146,8 @@ class PassingSlot(Slot):
     def clear(self) -> None:
         """Discard the batch."""
         self.inner.clear()
-        self._heard, self._closed = 0, False
-        self._asked: Pass | None = None
-        self._measured: MeasuredNorms | None = None
-        self._total: Tensor | None = None
-        self._extents: Tensor | None = None
+        self._heard, self._closed, self._asked = 0, False, None
+        self._measured = self._total = self._extents = None
 
 
 def forgotten() -> InvalidArgument:

@@ -58,9 +58,9 @@ class GradientRelease(Protocol):
     the gradients of the records themselves. What it returns is added to the sum of the step.
     Numbers that are not finite are refused (``refuse_undefined``): they have no bound. One whose
     noise is all added in ``finish`` may say so by ``noise_at_the_end = True``; then what records
-    add may be multiplied by shares of at most 1 before (``groups``). One that looks at norms and sums
-    only may say so by ``needs_norms_alone = True``; then they may come from two backward passes
-    (``passes``).
+    add may be multiplied by shares of at most 1 before (``groups``). One that looks at norms and
+    sums only may say so by ``needs_norms_alone = True``; then they may come from two backward
+    passes (``passes``).
     """
 
     @property

@@ -155,8 +155,9 @@ class TrainingMethod(ABC):
     ``adds_up`` says that its plan is a ``Plan`` whose guarantee is for units that are there or not,
     as the steps of DP-SGD have it, so that other releases about the same units can be charged
     together with it. ``weighs_groups`` says that its steps multiply what a record adds by its share
-    (``groups``), and that all noise is added to their sum. ``saves_memory`` says that its steps look
-    at nothing but norms and sums, so that settings which save memory apply (``settings.Course``).
+    (``groups``), and that all noise is added to their sum. ``saves_memory`` says that its steps
+    look at nothing but norms and sums, so that settings which save memory apply
+    (``settings.Course``).
     """
 
     name: ClassVar[str]

@@ -46,7 +46,7 @@ def llama(**more: Any) -> nn.Module:
 def adapted() -> nn.Module:
     torch.manual_seed(0)
     config = LoraConfig(r=2, target_modules=["q_proj", "v_proj"])
-    model: nn.Module = get_peft_model(llama(), config)  # type: ignore[arg-type]
+    model: nn.Module = get_peft_model(llama(), config)
     for one in model.parameters():
         if one.requires_grad:
             nn.init.normal_(one, std=0.1)
@@ -254,10 +254,10 @@ def test_shapes_and_precision_of_seven_billion_weights() -> None:
     """On tensors without numbers, in place of a graphics card; nothing is run."""
     from sfumato.training.footprint import never_compared, pretend
 
-    config = LlamaConfig(num_hidden_layers=1, attn_implementation="eager")  # of 32 like this
+    config = LlamaConfig(num_hidden_layers=1)  # of 32 like this
     with torch.device("meta"):
         model: Any = get_peft_model(
-            LlamaForCausalLM(config),  # type: ignore[arg-type]
+            LlamaForCausalLM(config),
             LoraConfig(r=8, target_modules=["q_proj", "v_proj"]),
         )
     recompute(model, "blocks")

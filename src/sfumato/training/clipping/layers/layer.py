@@ -47,7 +47,7 @@ class CurrentBatch:
 
 
 def autocast_to(entered: Tensor, weight: Tensor) -> torch.dtype | None:
-    """The precision that autocast asks for; None if it is off, or a layer is in double precision."""
+    """The precision that autocast asks for; None if it is off, and in double precision."""
     kind = entered.device.type
     if weight.dtype == torch.float64 or kind == "meta" or not torch.is_autocast_enabled(kind):
         return None
