@@ -120,6 +120,10 @@ def train(
     label, and ``sfumato.write_corpus`` lets it write texts for each. Without a ``header`` the
     columns of a table are called 1, 2, …
 
+    To save memory, ``recompute`` computes ``blocks`` of a transformer again, or ``all`` of the
+    backward pass, and ``precision="bf16"`` has frozen weights and products in bfloat16; ``device``
+    is where torch computes.
+
     With a ``budget`` (a file, or ``postgresql://…``) the whole run is charged to an ``account``
     of it, ``corpus:ID``, before any noise is drawn, and refused if too little is left. Its key is
     in the file ``budget_key`` or in the environment variable SFUMATO_BUDGET_KEY.
