@@ -33,6 +33,7 @@ NAMES = (
     "memory",
     "training_step",
     "training_processes",
+    "cost",
     "text_to_text",
     "sliced_losses",
     "carriers",

@@ -43,10 +43,18 @@ class Case:
         return (output * pull).flatten(1).sum(1)
 
 
-def contribution(case: Case, owner: Tensor | None = None, clipper: Clipper | None = None) -> float:
+def contribution(
+    case: Case,
+    owner: Tensor | None = None,
+    clipper: Clipper | None = None,
+    *,
+    two_passes: bool = False,
+    few_digits: bool = False,
+) -> float:
     """What the record adds to the computed sum, as a multiple of the clipping norm.
 
-    All rows are one record if ``owner`` says so; otherwise there must be one row.
+    All rows are one record if ``owner`` says so; otherwise there must be one row. With
+    ``few_digits`` the model is computed in bfloat16.
     """
     clipper = clipper or Flat(SHORT)
     trained = [one for one in case.model.parameters() if one.requires_grad]
@@ -57,9 +65,12 @@ def contribution(case: Case, owner: Tensor | None = None, clipper: Clipper | Non
         noise_multiplier=0.0,
         expected_batch_size=1.0,
         randomness=Randomness.reproducible(0),
+        two_passes=two_passes,
     )
     try:
-        private.backward(case.losses(case.entered, case.pull), owner)
+        with torch.autocast("cpu", torch.bfloat16, enabled=few_digits):
+            losses = case.losses(case.entered, case.pull)
+        private.backward(losses, owner)
         private.step()
         added = {str(index): one.grad for index, one in enumerate(trained) if one.grad is not None}
         return norm(added) / clipper.clip_norm

@@ -31,6 +31,7 @@ from sfumato.cli import (
     embed,
     evaluate_synthetic,
     explain,
+    footprint,
     init,
     measure,
     model,
@@ -97,6 +98,7 @@ app.command("synthesize", cls=Configured)(synthesize.synthesize)
 app.command("write", cls=Configured)(write.write)
 app.command("scan", cls=Configured)(policy.scan)
 app.command("plan", cls=Configured)(plan.plan)
+app.command("footprint", cls=Configured)(footprint.footprint)
 app.command("train", cls=Configured)(train.train)
 app.command("tune", cls=Configured)(tune.tune)
 app.command("evaluate", cls=Configured)(model.evaluate)

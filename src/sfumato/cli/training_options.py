@@ -54,6 +54,26 @@ ClippingOption = Annotated[
         "their median (which is charged).",
     ),
 ]
+RecomputeOption = Annotated[
+    str,
+    typer.Option(
+        "--recompute",
+        metavar="nothing|blocks|all",
+        help="Save memory by computing again: the blocks of a transformer, or also the whole "
+        "backward pass, which takes twice the time.",
+    ),
+]
+PrecisionOption = Annotated[
+    str,
+    typer.Option(
+        "--precision",
+        metavar="float32|bf16",
+        help="Of products and of weights that are not trained; clipping is exact in both.",
+    ),
+]
+DeviceOption = Annotated[
+    str, typer.Option("--device", metavar="cpu|cuda[:N]", help="Where torch computes.")
+]
 DeltaOption = Annotated[
     str, typer.Option("--delta", help="A number, auto (just below 1/n^1.1) or 1/n, n units.")
 ]

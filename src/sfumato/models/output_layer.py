@@ -76,14 +76,18 @@ class OutputLayer(nn.Linear):
         if self.expected is None:
             return functional.linear(input, self.weight, self.bias)
         labels, weights = by_place(input, self.expected)
-        losses: Tensor = _SlicedLosses.apply(  # type: ignore[no-untyped-call]
-            input.flatten(0, 1), self.weight, self.bias, labels, weights
-        )
+        # Under autocast, too, in the precision of the weight.
+        states = input.flatten(0, 1).to(self.weight.dtype)
+        kind = input.device.type if input.device.type != "meta" else "cpu"
+        with torch.autocast(kind, enabled=False):
+            losses: Tensor = _SlicedLosses.apply(  # type: ignore[no-untyped-call]
+                states, self.weight, self.bias, labels, weights
+            )
         return losses.view(*input.shape[:2], 1)
 
     def scores(self, states: Tensor) -> Tensor:
         """The scores of states that were withheld."""
-        return functional.linear(states, self.weight, self.bias)
+        return functional.linear(states.to(self.weight.dtype), self.weight, self.bias)
 
 
 def ask_for_scores(network: nn.Module) -> None:
@@ -98,8 +102,14 @@ def by_place(states: Tensor, expected: Expected) -> tuple[Tensor, Tensor]:
     if states.shape[:2] != expected.labels.shape:
         raise InvalidArgument("there must be one label for each place of each row")
     labels = expected.labels.reshape(-1)
-    weights = expected.weights[:, None].to(states).expand(expected.labels.shape).reshape(-1)
+    weights = expected.weights[:, None].to(states.device, fine(states.dtype))
+    weights = weights.expand(expected.labels.shape).reshape(-1)
     return labels.clamp(min=0), torch.where(labels == IGNORED, 0.0, weights)
+
+
+def fine(dtype: torch.dtype) -> torch.dtype:
+    """The precision of losses: that of the scores, but never less than float32."""
+    return torch.float32 if dtype in (torch.bfloat16, torch.float16) else dtype
 
 
 def slices(places: int, classes: int) -> Iterator[slice]:
@@ -121,9 +131,9 @@ def sliced_losses(
     states: Tensor, layer: tuple[Tensor, Tensor | None], labels: Tensor, weights: Tensor
 ) -> Tensor:
     """The losses alone, without gradients."""
-    found = states.new_empty(len(states))
+    found = states.new_empty(len(states), dtype=fine(states.dtype))
     for some in slices(len(states), len(layer[0])):
-        scores = functional.linear(states[some], *layer)
+        scores = functional.linear(states[some], *layer).to(found.dtype)
         found[some] = scores.logsumexp(1) - scores.gather(1, labels[some, None])[:, 0]
     return found.mul_(weights)
 
@@ -146,8 +156,10 @@ class _SlicedLosses(torch.autograd.Function):
     ) -> Tensor:
         if not any(ctx.needs_input_grad):
             return sliced_losses(states, (weight, bias), labels, weights)
-        losses, *gradients = _with_gradients(states, (weight, bias), labels, weights)
-        ctx.has_bias = bias is not None
+        ctx.trained = (weight.requires_grad, bias is not None and bias.requires_grad)
+        losses, *gradients = _with_gradients(
+            states, (weight, bias), labels, weights, trained=ctx.trained
+        )
         ctx.save_for_backward(states, weight, bias, labels, weights, *gradients)
         return losses
 
@@ -156,28 +168,39 @@ class _SlicedLosses(torch.autograd.Function):
         states, weight, bias, labels, weights, *formed = ctx.saved_tensors
         factor = upstream[:1]
         if len(factor) and bool((upstream == factor).all()):
-            gradients = [one * factor for one in formed]
+            gradients = [None if one is None else one * factor.to(one) for one in formed]
         else:
-            _, *gradients = _with_gradients(states, (weight, bias), labels, weights * upstream)
-        of_states, of_weight, of_bias = gradients
-        return of_states, of_weight, of_bias if ctx.has_bias else None, None, None
+            _, *gradients = _with_gradients(
+                states, (weight, bias), labels, weights * upstream, trained=ctx.trained
+            )
+        return *gradients, None, None
 
 
 def _with_gradients(
-    states: Tensor, layer: tuple[Tensor, Tensor | None], labels: Tensor, weights: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Losses, and the gradients of their sum by states, weight and bias."""
+    states: Tensor,
+    layer: tuple[Tensor, Tensor | None],
+    labels: Tensor,
+    weights: Tensor,
+    *,
+    trained: tuple[bool, bool],
+) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+    """Losses, and the gradients of their sum by states, and by weight and bias if trained."""
     weight, bias = layer
-    of_weight, of_bias = torch.zeros_like(weight), weight.new_zeros(len(weight))
-    losses, of_states = states.new_zeros(len(states)), torch.zeros_like(states)
+    of_weight = torch.zeros_like(weight) if trained[0] else None
+    of_bias = weight.new_zeros(len(weight)) if trained[1] else None
+    exact = fine(states.dtype)
+    losses, of_states = states.new_zeros(len(states), dtype=exact), torch.zeros_like(states)
     # Padding is not computed at all.
     counted = (weights != 0).nonzero()[:, 0]
     for some in slices(len(counted), len(weight)):
         places = counted[some]
         entered = states[places]
-        scores = functional.linear(entered, weight, bias)
+        scores = functional.linear(entered, weight, bias).to(exact)
         losses[places] = pull(scores, labels[places], weights[places])
-        of_states[places] = scores @ weight
-        of_weight.addmm_(scores.t(), entered)
-        of_bias += scores.sum(0)
+        scores = scores.to(states.dtype)
+        of_states[places] = (scores @ weight).to(states.dtype)
+        if of_weight is not None:
+            of_weight.addmm_(scores.t(), entered)
+        if of_bias is not None:
+            of_bias += scores.sum(0)
     return losses, of_states, of_weight, of_bias

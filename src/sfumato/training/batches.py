@@ -20,7 +20,7 @@ Care
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,6 +56,17 @@ class PhysicalBatch:
     written: Tensor | None = field(default=None, repr=False)
     levels: Tensor | None = field(default=None, repr=False)
     share: float = field(default=1.0, repr=False)
+
+    def on(self, device: str) -> PhysicalBatch:
+        """The same batch on a device; the very same if it is there already."""
+        if self.input_ids.device.type == device:
+            return self
+        tensors = {
+            one.name: getattr(self, one.name).to(device)
+            for one in fields(self)
+            if hasattr(getattr(self, one.name), "to")
+        }
+        return replace(self, **tensors)
 
     def inputs(self, some: Tensor | slice = slice(None)) -> dict[str, Any]:
         """What a network is called with, for all rows or for some."""

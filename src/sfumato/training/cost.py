@@ -20,10 +20,13 @@ import torch
 
 from sfumato.core.progress import duration
 from sfumato.core.randomness import Randomness
+from sfumato.models.devices import CPU
 from sfumato.models.load import LoadedModel
+from sfumato.models.recomputing import ALL
 from sfumato.training.clipping.losses import record_losses
 from sfumato.training.methods.base import Material, TokenMaterial
 from sfumato.training.plan import Plan
+from sfumato.training.settings import Course
 from sfumato.training.steps import PrivateStep
 
 # The trial: few rows, none of them long. The first pass builds what later ones use.
@@ -55,16 +58,25 @@ class Cost:
         return f"{said}; fewer epochs, shorter rows or a smaller model take less"
 
 
-def with_cost(model: LoadedModel, plan: Any, material: Material) -> Material:
+def with_cost(
+    model: LoadedModel, plan: Any, material: Material, course: Course | None = None
+) -> Material:
     """The same material, whose summary also says what training on it will cost, if known."""
-    found = estimate_cost(model, plan, material)
+    found = estimate_cost(model, plan, material, course)
     if found is None or not isinstance(material, TokenMaterial):
         return material
     return replace(material, cost=found.line())
 
 
-def estimate_cost(model: LoadedModel, plan: Any, material: Material) -> Cost | None:
-    """The cost of a plan; None where a method has other steps than those over its records."""
+def estimate_cost(
+    model: LoadedModel, plan: Any, material: Material, course: Course | None = None
+) -> Cost | None:
+    """The cost of a plan; None where a method has other steps than those over its records.
+
+    None also for another device than the processor, on which the trial would say nothing.
+    """
+    if course is not None and course.device != CPU:
+        return None
     if not isinstance(plan, Plan) or not isinstance(material, TokenMaterial):
         return None
     if material.public is not None:
@@ -72,11 +84,12 @@ def estimate_cost(model: LoadedModel, plan: Any, material: Material) -> Cost | N
     counts = material.records.counts
     seen = sum(stage.steps * stage.batch_size for stage in plan.stages) / max(1, plan.units)
     tokens = round(seen * counts.tokens)
-    each = seconds_per_token(model, plan)
+    again = course is not None and course.recompute == ALL
+    each = seconds_per_token(model, plan, two_passes=again)
     return None if each is None else Cost(steps=plan.steps, tokens=tokens, seconds=each * tokens)
 
 
-def seconds_per_token(model: LoadedModel, plan: Plan) -> float | None:
+def seconds_per_token(model: LoadedModel, plan: Plan, *, two_passes: bool = False) -> float | None:
     """The time of one token forward and backward; None if the network cannot be tried like this."""
     if model.classes or model.tags:
         return None
@@ -93,7 +106,10 @@ def seconds_per_token(model: LoadedModel, plan: Plan) -> float | None:
         with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # training itself will say them
             inputs = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens), **more}
-            return _time(model.begin_training(), plan, inputs) / tokens.numel()
+            if getattr(network, "is_gradient_checkpointing", False):
+                inputs["use_cache"] = False
+            taken = _time(model.begin_training(), plan, inputs, two_passes=two_passes)
+            return taken / tokens.numel()
     except Exception:  # an estimate stops nobody; training will say what is wrong
         return None
     finally:
@@ -102,7 +118,7 @@ def seconds_per_token(model: LoadedModel, plan: Plan) -> float | None:
             parameter.grad = gradient
 
 
-def _time(network: Any, plan: Plan, inputs: dict[str, Any]) -> float:
+def _time(network: Any, plan: Plan, inputs: dict[str, Any], *, two_passes: bool) -> float:
     predicted = inputs.get("decoder_input_ids", inputs["input_ids"])
     optimizer = torch.optim.SGD(network.parameters(), lr=0.0)
     step = None
@@ -114,6 +130,7 @@ def _time(network: Any, plan: Plan, inputs: dict[str, Any]) -> float:
             noise_multiplier=plan.noise_multiplier,
             expected_batch_size=len(predicted),
             randomness=Randomness.secure(),
+            two_passes=two_passes,
         )
     try:
         for number in range(PASSES):

@@ -33,7 +33,9 @@ from sfumato.accounting.ledger import Ledger
 from sfumato.core.errors import InvalidArgument, UndefinedGradient
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
+from sfumato.models import devices
 from sfumato.models.load import LoadedModel, draw_weights_from
+from sfumato.models.recomputing import ALL
 from sfumato.training.batches import PhysicalBatch as Rows
 from sfumato.training.batches import physical_batches
 from sfumato.training.checkpoints import (
@@ -137,8 +139,10 @@ def fit(  # noqa: PLR0913  # three are needed, the others have defaults
                 # First of all: features are those of the frozen weights with which the run began,
                 # and weights that were drawn cannot be drawn again.
                 start.checkpoint.restore_weights(model.network)
+            devices.move(model.network, course.device)
             share_weights(team, model.network)
-            features = None if between or instead else HeadFeatures.of(model, records)
+            apart = between or instead or not course.is_usual
+            features = None if apart else HeadFeatures.of(model, records)
             run = _Run.begun(model, plan, course, randomness, features, instead, release)
             run.between = between
             try:
@@ -146,6 +150,7 @@ def fit(  # noqa: PLR0913  # three are needed, the others have defaults
                 _train(run, records, start, ledger, folder, watch)
             finally:
                 run.step.close()
+                devices.move(model.network, devices.CPU)
     guarantee = plan.guarantee()
     return guarantee if randomness.for_release else guarantee.reproducible()
 
@@ -193,12 +198,14 @@ class _Run:
             expected_batch_size=plan.stages[0].batch_size,
             randomness=randomness.stream(NOISE),
             team=team,
+            two_passes=course.recompute == ALL,
         )
         return cls(model, plan, course, randomness, optimizer, step, features, team=team)
 
     def losses(self, rows: Rows, some: torch.Tensor) -> torch.Tensor:
         """The losses of some rows of a batch."""
         network: Any = self.model.network
+        rows = rows.on(self.course.device)
         inputs = rows.inputs(some)
         if self.features is not None:
             network, inputs = self.features.head, self.features.inputs(rows, some)
@@ -279,7 +286,7 @@ def _backward(run: _Run, rows: Rows, owner: torch.Tensor | None, share: float = 
     total = float(losses.detach().sum())
     if not math.isfinite(total):
         raise UndefinedGradient("the loss of a batch is not a finite number")
-    run.step.backward(losses, owner, share=share)
+    run.step.backward(losses, None if owner is None else owner.to(losses.device), share=share)
     return total
 
 

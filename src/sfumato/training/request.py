@@ -28,11 +28,14 @@ from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.guarantees.wording import at_most
 from sfumato.models.adapters import Adapters
+from sfumato.models.devices import require_device
 from sfumato.models.kinds import KINDS
 from sfumato.models.load import LoadedModel, load_model, mark_separator, save_model
 from sfumato.models.lora import Lora
 from sfumato.models.pooling import SAID, check_pooling
+from sfumato.models.precision import set_precision
 from sfumato.models.private_tokenizer import PrivateTokenizer
+from sfumato.models.recomputing import recompute
 from sfumato.models.tokenizer import Tokenizer, load_tokenizer
 from sfumato.models.trainable import ALL, LORA, Trainable
 from sfumato.statistics.class_tree import ClassTree
@@ -185,12 +188,20 @@ class Request:
         if self.trained.size:
             small = Adapters(size=self.trained.size)
             small.attach(model.network, randomness.stream(ADAPTER), model.new)
-            return model
+            return self._in_little_memory(model)
         if rank is None:
-            return replace(model, fixed=self.trained.freeze(model.network, model.new))
+            fixed = self.trained.freeze(model.network, model.new)
+            return self._in_little_memory(replace(model, fixed=fixed))
         adapter = Lora(rank=rank)
         adapted: Any = adapter.attach(model.network, randomness.stream(ADAPTER), model.new)
-        return replace(model, network=adapted)
+        return self._in_little_memory(replace(model, network=adapted))
+
+    def _in_little_memory(self, model: LoadedModel) -> LoadedModel:
+        """The model, set to save memory if that is asked for: once it is known what is frozen."""
+        require_device(self.course.device)
+        recompute(model.network, self.course.recompute)
+        set_precision(model.network, self.course.precision)
+        return model
 
     def _tokenizer(self) -> Tokenizer | None:
         given = self.tokenizer
@@ -319,7 +330,9 @@ def _lead(
         trained = load_model(str(folder.model), randomness=randomness, kind=request.kind)
         stated = _stamp(promised, randomness)
         return Run(folder, stated, plan, already_finished=True, loaded=trained)
-    watch = announce(plan, _described(model, plan, prepared.material)) if announce else None
+    watch = None
+    if announce:
+        watch = announce(plan, _described(model, plan, prepared.material, request.course))
     proven = prepared.fit(randomness, folder, watch)
     guarantee = _together(request.promised(proven, counted), plan, learned)
     if not folder.model.is_dir():
@@ -422,9 +435,11 @@ def _dp_sgd(plan: TrainingPlan) -> Plan:
     return plan
 
 
-def _described(model: LoadedModel, plan: TrainingPlan, material: Material) -> Material:
+def _described(
+    model: LoadedModel, plan: TrainingPlan, material: Material, course: Course
+) -> Material:
     """The material, whose summary also says what the head reads and what training will cost."""
-    costed = with_cost(model, plan, material)
+    costed = with_cost(model, plan, material, course)
     if not model.pooling or not isinstance(costed, TokenMaterial):
         return costed
     return replace(costed, reads=SAID[model.pooling])

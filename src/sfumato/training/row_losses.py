@@ -24,6 +24,8 @@ def row_losses(
     A weight must depend on its own row alone, or on public numbers. ``levels`` are those of a
     public tree of classes, if a label is one of them (``clipping.level_losses``).
     """
+    if getattr(network, "is_gradient_checkpointing", False):
+        inputs = inputs | {"use_cache": False}  # nothing can be kept of what is computed again
     if levels is not None:
         return level_losses(network(**inputs).logits, labels, levels) * weights
     output = network.get_output_embeddings()

@@ -18,6 +18,9 @@ from sfumato.accounting.delta import resolve_delta
 from sfumato.core.checks import at_least, between, one_of, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.guarantees.record import check_record
+from sfumato.models.devices import CPU, check_device
+from sfumato.models.precision import FULL, PRECISIONS
+from sfumato.models.recomputing import NOTHING, RECOMPUTED
 from sfumato.training.clipping.clippers import Clipping, choose_clipping
 from sfumato.training.groups import GroupWeights, read_weights
 from sfumato.training.methods.base import TrainingMethod, build_method
@@ -35,6 +38,8 @@ AUTO = "auto"  # Poisson sampling, unless the method needs another one
 BALANCED = "balanced"  # weights of classes that are computed from the labels
 LARGEST_WEIGHT = 1e6
 SCHEDULES = ("constant", "cosine", "linear")
+# How training uses the machine unless it is told otherwise.
+USUAL = {"recompute": NOTHING, "precision": FULL, "device": CPU}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +52,10 @@ class Course:
     gradient is clipped, and a record counts by the weight of its group in ``group_weights`` after
     that (``groups``). At most ``tokens_at_once`` tokens, padding included, are computed at a
     time; a checkpoint is written every ``checkpoint_every`` steps.
+
+    ``recompute`` is what is computed again to save memory (``models.recomputing``), ``precision``
+    that of frozen weights and of products (``models.precision``), and ``device`` where torch
+    computes. What is clipped and promised is the same with all of them.
     """
 
     optimizer: str = "adam"
@@ -58,8 +67,14 @@ class Course:
     group_weights: GroupWeights | str = ()
     tokens_at_once: int = 4096
     checkpoint_every: int = 50
+    recompute: str = NOTHING
+    precision: str = FULL
+    device: str = CPU
 
     def __post_init__(self) -> None:
+        one_of("recompute", self.recompute, RECOMPUTED)
+        one_of("precision", self.precision, PRECISIONS)
+        check_device(self.device)
         _check_weights(self.class_weights)
         one_of("optimizer", self.optimizer, OPTIMIZERS)
         one_of("schedule", self.schedule, SCHEDULES)
@@ -79,7 +94,15 @@ class Course:
         groups = written.pop("group_weights")
         if groups:
             written["group_weights"] = groups if isinstance(groups, str) else dict(groups)
+        for name, usual in USUAL.items():
+            if written[name] == usual:  # older runs say nothing about it
+                del written[name]
         return written
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether training runs as it does everywhere: in full precision, with nothing saved."""
+        return all(getattr(self, name) == usual for name, usual in USUAL.items())
 
 
 def _check_weights(weights: tuple[float, ...] | str) -> None:
@@ -187,6 +210,9 @@ class Training:
     tokenizer_size: int | None = None
     tokens_at_once: int = 4096
     checkpoint_every: int = 50
+    recompute: str = NOTHING
+    precision: str = FULL
+    device: str = CPU
     method_settings: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -262,6 +288,9 @@ class Training:
             group_weights=read_weights(self.group_weights),
             tokens_at_once=self.tokens_at_once,
             checkpoint_every=self.checkpoint_every,
+            recompute=self.recompute,
+            precision=self.precision,
+            device=self.device,
         )
 
 

@@ -40,6 +40,7 @@ from sfumato.core.checks import at_least, between, positive
 from sfumato.core.errors import InvalidArgument, UndefinedGradient
 from sfumato.core.randomness import Randomness
 from sfumato.training.clipping.clippers import Clipper
+from sfumato.training.clipping.passes import forgotten
 from sfumato.training.clipping.recording import Recording
 from sfumato.training.clipping.release import (
     GaussianRelease,
@@ -64,7 +65,7 @@ _COIN = 2**32 - 1
 _CONTRIBUTIONS = 2**32 - 1
 
 
-def make_private(
+def make_private(  # noqa: PLR0913  # keywords
     model: nn.Module,
     optimizer: Optimizer,
     *,
@@ -72,13 +73,15 @@ def make_private(
     noise_multiplier: float,
     expected_batch_size: float,
     randomness: Randomness,
+    two_passes: bool = False,
 ) -> PrivateStep:
     """Make the steps of an optimizer private; the model and the optimizer are used as they are.
 
     Call the model as before, give the losses of the rows to ``backward``, then call ``step``.
     ``randomness`` must be used for nothing else, and must have no seed if the model is to be
     released. Steps are Gaussian releases of clipped gradients; for another kind of release use
-    ``PrivateStep``.
+    ``PrivateStep``. With ``two_passes`` nothing of a layer is kept until all norms are known, which
+    takes less memory and about twice the time (``clipping.passes``).
     """
     return PrivateStep(
         model,
@@ -87,6 +90,7 @@ def make_private(
         noise_multiplier=noise_multiplier,
         expected_batch_size=expected_batch_size,
         randomness=randomness,
+        two_passes=two_passes,
     )
 
 
@@ -97,7 +101,7 @@ class PrivateStep:
     an interruption, set it to its last value, and ``restore`` the release. In a ``team`` each
     process gives its own records, and all take the step with the sum of all. A schedule sets
     ``noise_multiplier`` before the first batch of a step, or gives it to ``step`` if the release
-    draws no noise before that.
+    draws no noise before that. ``two_passes`` saves memory (``clipping.passes``).
     """
 
     def __init__(  # noqa: PLR0913  # what a step is made of, and who takes it
@@ -110,14 +114,19 @@ class PrivateStep:
         expected_batch_size: float,
         randomness: Randomness,
         team: Team = ALONE,
+        two_passes: bool = False,
     ) -> None:
         if team.size > 1 and not getattr(release, "adds_up_teams", False):
             raise InvalidArgument(
                 f"{type(release).__name__} adds noise for one process and does not add up the sums "
                 "of several; train in one process, or let its `finish` do that by `add_up`"
             )
+        if two_passes and not getattr(release, "needs_norms_alone", False):
+            raise forgotten()
         self.team = team
-        self.recording = recording = Recording(model, randomness.stream(_COIN))
+        self.recording = recording = Recording(
+            model, randomness.stream(_COIN), two_passes=two_passes
+        )
         self.optimizer = optimizer
         self.release = release
         self.noise_multiplier = computable_noise("noise_multiplier", noise_multiplier)

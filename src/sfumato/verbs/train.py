@@ -105,6 +105,9 @@ def train(
     resume: bool = False,
     checkpoint_every: int = 50,
     tokens_at_once: int = 4096,
+    recompute: str = "nothing",
+    precision: str = "float32",
+    device: str = "cpu",
     seed: int | None = None,
     budget: str | Path | None = None,
     account: str | None = None,
@@ -141,6 +144,10 @@ def train(
     but written for: a language model is trained on documents that begin with the code of their
     label, and ``sfumato.write_corpus`` lets it write texts for each. Without a ``header`` the
     columns of a table are called 1, 2, …
+
+    To save memory, ``recompute`` computes ``blocks`` of a transformer again, or ``all`` of the
+    backward pass, and ``precision="bf16"`` has frozen weights and products in bfloat16; ``device``
+    is where torch computes.
 
     With a ``budget`` (a file, or ``postgresql://…``) the whole run is charged to an ``account``
     of it, ``corpus:ID``, before any noise is drawn, and refused if too little is left. Its key is
@@ -203,6 +210,9 @@ def train(
         tokenizer_words=tokenizer_words,
         tokenizer_size=tokenizer_size,
         tokens_at_once=tokens_at_once,
+        recompute=recompute,
+        precision=precision,
+        device=device,
         checkpoint_every=checkpoint_every,
     )
     privacy, course = chosen.privacy(), chosen.course()

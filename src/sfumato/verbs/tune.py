@@ -139,6 +139,9 @@ def tune(
     resume: bool = False,
     checkpoint_every: int = 50,
     tokens_at_once: int = 4096,
+    recompute: str = "nothing",
+    precision: str = "float32",
+    device: str = "cpu",
     seed: int | None = None,
     budget: str | Path | None = None,
     account: str | None = None,
@@ -209,6 +212,9 @@ def tune(
         "schedule": schedule,
         "class_weights": tuple(class_weights),
         "tokens_at_once": tokens_at_once,
+        "recompute": recompute,
+        "precision": precision,
+        "device": device,
         "checkpoint_every": checkpoint_every,
     }
     SearchFolder.beside(Path(folder)).refuse(Path(folder), resume=resume or estimate)

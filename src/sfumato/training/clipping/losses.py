@@ -19,6 +19,7 @@ from torch import Tensor
 
 from sfumato.core.checks import positive
 from sfumato.core.errors import InvalidArgument
+from sfumato.models.output_layer import fine
 from sfumato.models.tokenizer import IGNORED
 
 # Scores that are processed at a time: few enough for the cache, enough for several threads.
@@ -48,11 +49,13 @@ def record_losses(
         counted = counted & mask.bool()
     if divisor is None:
         length = counted.flatten(1).sum(1) if counted.dim() > 1 else counted.long()
-        divisors = length.clamp(min=1).to(logits.dtype)
+        divisors = length.clamp(min=1).to(fine(logits.dtype))
     else:
-        divisors = logits.new_full((len(logits),), positive("divisor", divisor))
+        divisors = logits.new_full(
+            (len(logits),), positive("divisor", divisor), dtype=fine(logits.dtype)
+        )
     classes = logits.shape[-1]
-    weights = (counted.reshape(len(logits), -1) / divisors[:, None]).to(logits.dtype)
+    weights = (counted.reshape(len(logits), -1) / divisors[:, None]).to(divisors.dtype)
     losses: Tensor = _CrossEntropy.apply(  # type: ignore[no-untyped-call]
         logits.reshape(-1, classes), labels.clamp(min=0).reshape(-1), weights.reshape(-1)
     )
@@ -81,9 +84,9 @@ class _CrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
-        totals = logits.new_empty(len(logits))
+        totals = weights.new_empty(len(logits))
         for places in _chunks(logits):
-            torch.logsumexp(logits[places], 1, out=totals[places])
+            torch.logsumexp(logits[places].to(totals.dtype), 1, out=totals[places])
         ctx.save_for_backward(logits, labels, weights, totals)
         return (totals - logits.gather(1, labels[:, None])[:, 0]).mul_(weights)
 
@@ -93,9 +96,14 @@ class _CrossEntropy(torch.autograd.Function):
         weights = weights * gradient
         before = torch.empty_like(logits)
         for places in _chunks(logits):
-            chunk = torch.sub(logits[places], totals[places, None], out=before[places])
+            if logits.dtype == totals.dtype:
+                chunk = torch.sub(logits[places], totals[places, None], out=before[places])
+            else:
+                chunk = logits[places] - totals[places, None]
             chunk.exp_().mul_(weights[places, None])
-        before.scatter_add_(1, labels[:, None], -weights[:, None])
+            chunk.scatter_add_(1, labels[places, None], -weights[places, None])
+            if logits.dtype != totals.dtype:
+                before[places] = chunk
         return before, None, None
 
 

@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -46,9 +47,11 @@ from sfumato.core.errors import CoupledRows, InvalidArgument, UnsupportedLayer
 from sfumato.core.randomness import Randomness
 from sfumato.training.clipping.layers.layer import CurrentBatch, Layer
 from sfumato.training.clipping.layers.rules import assign_slots, find_layers
+from sfumato.training.clipping.passes import Pass, PassingSlot, enlarge, refuse_other_numbers
 from sfumato.training.clipping.replays import ModelInputs, tensors_in
 from sfumato.training.clipping.rounding import (
     MeasuredNorms,
+    fully,
     refuse_coarse_products,
     shares,
     together,
@@ -101,14 +104,24 @@ class Recording:
 
     ``slots`` maps the name of each trainable parameter to where its gradients are gathered.
     ``coin`` decides which batches are checked, and need not be secret. Callers that have compared
-    rows by other means may set ``compared`` before a call, which is then not checked.
+    rows by other means may set ``compared`` before a call, which is then not checked. With
+    ``two_passes`` norms and sums come from a backward pass each, and nothing else can be asked for
+    (``passes``).
     """
 
-    def __init__(self, model: nn.Module, coin: Randomness | None = None) -> None:
+    def __init__(
+        self, model: nn.Module, coin: Randomness | None = None, *, two_passes: bool = False
+    ) -> None:
         self.model = model
-        self.batch = CurrentBatch()
+        self.batch = CurrentBatch(coarse=any(map(_is_coarse, model.parameters())))
         self.layers = find_layers(model, self.batch)
         self.slots = assign_slots(model, self.layers)
+        self._passing: tuple[PassingSlot, ...] = ()
+        if two_passes:
+            self._let_pass()
+        self._loss: Tensor | None = None
+        self._promised: MeasuredNorms | None = None
+        self._counting = False
         refuse_batch_statistics(model)
         self._state = state_of(model)
         self._entered: list[Tensor] = []
@@ -168,12 +181,15 @@ class Recording:
             )
         refuse_coarse_products()
         records = Records.of(owner, len(losses))
+        self.clear()
         try:
             refuse_changes(self._state, self.model)
             half, self._half = self._half, None
             if half is not None and all(self._rows_are_apart(losses, one) for one in (half, ~half)):
                 self._gradients.passed()
-            self.gather(losses.sum(), records)
+            loss = losses.sum()
+            self.gather(loss, records, keep_graph=bool(self._passing))
+            self._loss = loss if self._passing else None
             refuse_changes(self._state, self.model)  # layers may have been computed again
             if not self._parameters_checked:
                 self._check_every_parameter_was_used()
@@ -185,21 +201,35 @@ class Recording:
 
     def measure(self, records: Records) -> MeasuredNorms:
         """The norm of each record's gradient over all parameters, and a bound on it."""
+        with fully():
+            whole = self._measure(records)
+        if self._loss is not None:
+            whole = self._promised = enlarge(whole)
+        return whole
+
+    def _measure(self, records: Records) -> MeasuredNorms:
         slots = [slot for slot in self.slots.values() if slot.used]
         parts = [slot.measure(records) for slot in slots]
         whole = together(parts)
         which = whole.uncertain()
-        if len(which):
-            # The doubt of the slots that are not measured again is less than half of what is
-            # allowed.
-            much = shares(whole.dtype)[0] * whole.square[which] / (2 * len(parts))
-            for index, (slot, part) in enumerate(zip(slots, parts, strict=True)):
-                doubtful = which[part.doubt[which] > much]
-                if len(doubtful):
-                    closer = slot.measure_closely(records, doubtful)
-                    parts[index] = part.replaced(doubtful, closer)
-            whole = together(parts)
-        return whole
+        if not len(which):
+            return whole
+        # The doubt of the slots that are not measured again is less than half of what is allowed.
+        much = shares(whole.dtype)[0] * whole.square[which] / (2 * len(parts))
+        for index, (slot, part) in enumerate(zip(slots, parts, strict=True)):
+            doubtful = which[part.doubt[which] > much]
+            if not len(doubtful):
+                continue
+            if isinstance(slot, PassingSlot):
+                slot.doubtful = doubtful
+            else:
+                closer = slot.measure_closely(records, doubtful)
+                parts[index] = part.replaced(doubtful, closer)
+        if self._passing and self._loss is not None:
+            # Rarely: what they saw is gone, so a further pass brings it again.
+            self.gather(self._loss, records, keep_graph=True)
+            parts = [slot.measure(records) for slot in slots]
+        return together(parts)
 
     def inner_products(self, direction: Mapping[str, Tensor], records: Records) -> Tensor:
         """The inner product of each record's gradient with a direction, in double precision.
@@ -209,7 +239,8 @@ class Recording:
         """
         self._check_direction(direction)
         used = [(direction[name], slot) for name, slot in self.slots.items() if slot.used]
-        parts = [slot.inner_products(one.to(slot.parameter), records) for one, slot in used]
+        with fully():
+            parts = [slot.inner_products(one.to(slot.parameter), records) for one, slot in used]
         return torch.stack(parts).sum(0)
 
     def gram(self, records: Records) -> Tensor:
@@ -232,15 +263,29 @@ class Recording:
         change the tensors: the sums may be computed from them.
         """
         used = {name: slot for name, slot in self.slots.items() if slot.used}
-        return {name: slot.gradients(records) for name, slot in used.items()}
+        with fully():
+            return {name: slot.gradients(records) for name, slot in used.items()}
 
     def weighted_sums(self, weights: Tensor, records: Records) -> Iterator[tuple[str, Tensor]]:
         """The weighted sum of the records' gradients for each parameter; discards the gradients."""
+        if self._loss is not None:
+            self._pass_again(self._loss, weights, records)
         for name, slot in self.slots.items():
             if slot.used:
-                total = slot.weighted_sum(_round(weights, slot.parameter.dtype), records)
+                with fully():
+                    total = slot.weighted_sum(_round(weights, slot.parameter.dtype), records)
                 slot.clear()
                 yield name, total
+
+    def _pass_again(self, loss: Tensor, weights: Tensor, records: Records) -> None:
+        """The second pass, and the proof that what it adds is what was clipped."""
+        self._loss = None
+        self.gather(loss, records, weights=weights)
+        refuse_changes(self._state, self.model)
+        promised, self._promised = self._promised, None
+        if promised is not None:
+            added = [slot.measure(records) for slot in self._passing if slot.used]
+            refuse_other_numbers(promised, together(added))
 
     def _products(self, records: Records, direction: Mapping[str, Tensor] | None) -> Products:
         among = torch.zeros(records.count, records.count, dtype=torch.float64)
@@ -248,7 +293,8 @@ class Recording:
         for name, slot in self.slots.items():
             if slot.used:
                 one = None if direction is None else direction[name].to(slot.parameter)
-                found = slot.products(records, one)
+                with fully():
+                    found = slot.products(records, one)
                 among += found.among.to(among.device)
                 along += found.along.to(along.device)
         return Products(among, along)
@@ -268,32 +314,55 @@ class Recording:
 
     def clear(self) -> None:
         """Discard the batch."""
+        self._loss = self._promised = None
         for slot in self.slots.values():
             slot.clear()
+        for passing in self._passing:
+            passing.doubtful = None
 
     @contextmanager
     def comparing(self) -> Iterator[None]:
         """Record calls that are not part of training, and discard them afterwards."""
         before = self.batch.rows, self._comparing
+        uses = [slot.uses for slot in self._passing]
         self._comparing = True
         try:
             yield
         finally:
             self.batch.rows, self._comparing = before
             self.clear()
+            for slot, called in zip(self._passing, uses, strict=True):
+                slot.uses = called
 
-    def gather(self, loss: Tensor, records: Records, *, keep_graph: bool = False) -> None:
-        """Backpropagate from a scalar, so that every slot holds each row's part of its gradient."""
-        self.clear()
+    def gather(
+        self,
+        loss: Tensor,
+        records: Records,
+        *,
+        keep_graph: bool = False,
+        weights: Tensor | None = None,
+        extents: bool = False,
+    ) -> None:
+        """Backpropagate from a scalar, so that every slot holds each row's part of its gradient.
+
+        Slots that forget it need to be told before what will be asked of them (``passes``).
+        """
         for slot in self.slots.values():
+            slot.clear()
             slot.each_row = records.each_row
+        for passing in self._passing:
+            given = None if weights is None else _round(weights, passing.parameter.dtype)
+            passing.begin(Pass(records, given, extents))
         everything = dict(self.model.named_parameters())
         for parameter in everything.values():
             parameter.grad = None
         # Layers that are computed again in the backward pass must be recorded as well.
         self._install()
         try:
-            loss.backward(retain_graph=keep_graph)  # type: ignore[no-untyped-call]
+            with fully():
+                loss.backward(retain_graph=keep_graph)  # type: ignore[no-untyped-call]
+                for passing in self._passing:
+                    passing.close()
         finally:
             self._uninstall()
         strays = [name for name, one in everything.items() if one.grad is not None]
@@ -312,7 +381,8 @@ class Recording:
         False if numbers are not finite, so that nothing is proven.
         """
         probed = probed.to(losses.device)
-        self.gather(losses[probed].sum(), Records(len(losses)), keep_graph=True)
+        each = Records(len(losses))
+        self.gather(losses[probed].sum(), each, keep_graph=True, extents=True)
         finite = True
         for one in self._entered:
             others, one.grad = one.grad, None
@@ -357,7 +427,10 @@ class Recording:
                 self._state = state_of(self.model)
                 self._look_closely(first, args, kwargs)
             self.batch.rows = len(first)
+            for slot in self._passing:
+                slot.uses = 0
             self._install()
+            self._counting = True
             if self._half is not None and not self._comparing:
                 self._entered.clear()
                 return tuple(map(self._traced, args)), {
@@ -388,13 +461,31 @@ class Recording:
         return self._entered[-1] * 1  # not a leaf, so it may be changed in place
 
     def _end(self, *_: Any) -> None:
+        self._counting = False
         self._uninstall()
+
+    def _let_pass(self) -> None:
+        """Put a slot that forgets around every slot."""
+        around = {id(slot): PassingSlot(slot) for slot in self.slots.values()}
+        self._passing = tuple(around.values())
+        self.slots = {name: around[id(slot)] for name, slot in self.slots.items()}
+        for layer in self.layers:
+            layer.slots = {key: around[id(slot)] for key, slot in layer.slots.items()}
+
+    def _count(self, layer: Layer, *args: Any, **kwargs: Any) -> Any:
+        """A layer's forward pass; calls in the backward pass, to compute it again, do not count."""
+        if self._counting:
+            for slot in layer.slots.values():
+                if isinstance(slot, PassingSlot):
+                    slot.uses += 1
+        return layer.forward(*args, **kwargs)
 
     def _install(self) -> None:
         self._installed = True
         for layer in self.layers:
             if layer is not self._root:
-                layer.module.__dict__[layer.replaces] = layer.forward
+                forward = partial(self._count, layer) if self._passing else layer.forward
+                layer.module.__dict__[layer.replaces] = forward
 
     def _uninstall(self) -> None:
         self._installed = False
@@ -413,10 +504,14 @@ class Recording:
         # layer, its forward has to be chosen at the time of the call.
         root = self._root
         if self._installed and root is not None:
-            return root.forward(*args, **kwargs)
+            return self._count(root, *args, **kwargs)
         return type(self.model).forward(self.model, *args, **kwargs)
 
 
 def _round(weights: Tensor, dtype: torch.dtype) -> Tensor:
     """Weights in the precision of a parameter; subnormal ones, which round badly, become 0."""
     return torch.where(weights.abs() < torch.finfo(dtype).tiny, 0.0, weights).to(dtype)
+
+
+def _is_coarse(parameter: Tensor) -> bool:
+    return parameter.dtype in (torch.bfloat16, torch.float16)

@@ -63,7 +63,8 @@ class GradientRelease(Protocol):
     noise is all added in ``finish`` may say so by ``noise_at_the_end = True``; then what records
     add may be multiplied by shares of at most 1 before (``groups``). One whose ``finish`` adds up
     the sums of a team by ``processes.sums.add_up`` may say ``adds_up_teams = True``; others are for
-    one process.
+    one process. One that looks at norms and sums only may say so by ``needs_norms_alone = True``;
+    then they may come from two backward passes (``passes``).
     """
 
     @property
@@ -105,6 +106,8 @@ class GaussianRelease:
     # So that what records add may be shortened further before it (``steps``, ``groups``).
     noise_at_the_end = True
     adds_up_teams = True
+    # So that nothing else has to be kept of a batch (``passes``).
+    needs_norms_alone = True
 
     def __init__(self, clipper: Clipper) -> None:
         self.clipper = clipper

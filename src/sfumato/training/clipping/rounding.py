@@ -51,7 +51,8 @@ Care
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -201,6 +202,16 @@ def add_up(parts: Iterable[Tensor]) -> Tensor:
     for one in every:
         total.add_(one)
     return total
+
+
+@contextmanager
+def fully() -> Iterator[None]:
+    """Within this block, products are computed in the precision of their factors.
+
+    A model may be called under autocast, and its rows are checked within that call.
+    """
+    with torch.autocast("cpu", enabled=False), torch.autocast("cuda", enabled=False):
+        yield
 
 
 def refuse_coarse_products() -> None:

@@ -217,7 +217,7 @@ class VectorSlot(Slot):
 
     def collect(self, *seen: Tensor) -> None:
         """Add the gradients of one use, a row each."""
-        (gradients,) = seen
+        gradients = seen[0].to(self.parameter.dtype)
         self._rows = gradients if self._rows is None else self._rows + gradients
 
     @property

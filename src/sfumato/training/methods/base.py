@@ -157,10 +157,13 @@ class TrainingMethod(ABC):
     ``adds_up`` says that its plan is a ``Plan`` whose guarantee is for units that are there or not,
     as the steps of DP-SGD have it, so that other releases about the same units can be charged
     together with it. ``weighs_groups`` says that its steps multiply what a record adds by its share
-    (``groups``), and that all noise is added to their sum.
+    (``groups``), and that all noise is added to their sum. ``saves_memory`` says that its steps
+    look at nothing but norms and sums, so that settings which save memory apply
+    (``settings.Course``).
     """
 
     name: ClassVar[str]
+    saves_memory: ClassVar[bool] = False
     needs_policy: ClassVar[bool] = False
     adds_noise: ClassVar[bool] = True
     adds_up: ClassVar[bool] = False
@@ -193,6 +196,12 @@ class TrainingMethod(ABC):
             raise InvalidArgument(
                 f"the method {self.name} predicts every token after those before it; leave out "
                 f"`objective={str(asked)!r}`, or take the method private or plain"
+            )
+        if not self.saves_memory and not request.course.is_usual:
+            raise InvalidArgument(
+                f"`recompute=...`, `precision=...` and `device=...` are for methods that look at "
+                f"norms and sums of gradients alone; {self.name} computes more than that in full "
+                "precision. Leave them out, or take the method private"
             )
         if not self.adds_noise and request.privacy.epsilon != np.inf:
             raise InvalidArgument(

@@ -24,6 +24,7 @@ class Plain(TrainingMethod):
     name: ClassVar[str] = "plain"
     adds_noise: ClassVar[bool] = False
     weighs_groups: ClassVar[bool] = True
+    saves_memory: ClassVar[bool] = True
 
     def prepare(self, task: Task) -> Prepared:
         """All documents, one stream."""

@@ -46,6 +46,7 @@ class Private(TrainingMethod):
     name: ClassVar[str] = "private"
     adds_up: ClassVar[bool] = True
     weighs_groups: ClassVar[bool] = True
+    saves_memory: ClassVar[bool] = True
 
     sigma: float | None = None
 

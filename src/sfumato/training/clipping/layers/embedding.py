@@ -49,7 +49,7 @@ class TableSlot(Slot):
     def collect(self, *seen: Tensor) -> None:
         """Add one use: tokens (rows, places) and gradients (rows, places, width)."""
         tokens, gradients = seen
-        self._pairs.append((tokens, gradients))
+        self._pairs.append((tokens, gradients.to(self.parameter.dtype)))
 
     def pair(self) -> tuple[Tensor, Tensor]:
         """All uses joined along their positions."""
@@ -80,7 +80,9 @@ class TableSlot(Slot):
         size = len(self.parameter)
         # Lines are in the order of the records, so each piece has the lines of few enough records.
         first = [int(some[0]) for some in pieces(torch.arange(records.count))][1:]
-        ends = torch.searchsorted(lines.records, torch.tensor(first).to(lines.records)).tolist()
+        ends: list[int] = []
+        if first:
+            ends = torch.searchsorted(lines.records, torch.tensor(first).to(lines.records)).tolist()
         parts = zip(*(torch.tensor_split(one, ends) for one in (scaled, lines.lines)), strict=True)
         return add_up(_into_table(gradients, numbers, size) for gradients, numbers in parts)
 

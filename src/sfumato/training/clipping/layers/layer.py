@@ -1,4 +1,14 @@
-"""What all recorded layers share: a name, the batch they are in, and slots for their parameters."""
+"""What all recorded layers share: a name, the batch they are in, and slots for their parameters.
+
+Fewer digits
+    A layer may be computed in bfloat16, under autocast or behind frozen weights of that precision.
+    What it records is then the very numbers that were multiplied, and the gradients as they
+    arrived. Every bfloat16 is also a float32, so slots take them over without rounding, and
+    compute norms and sums in the precision of the parameter. The bound of ``rounding`` holds for
+    any numbers that are recorded, so it holds for these: how well they approximate the gradient
+    matters for learning, not for privacy. Numbers of float16 are refused: small gradients become
+    zero in it without a scaled loss.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +39,19 @@ class CurrentBatch:
     """The physical batch that is going through the model."""
 
     rows: int = 0
+    # Whether some of what is computed has few digits, so that rows are compared less sharply.
+    coarse: bool = False
     # With this tensor as an input, torch calls a layer's backward even if its actual input, such as
     # token numbers, has no gradient. The gradient of this tensor is never used.
     anchor: Tensor = field(default_factory=lambda: torch.zeros((), requires_grad=True))
+
+
+def autocast_to(entered: Tensor, weight: Tensor) -> torch.dtype | None:
+    """The precision that autocast asks for; None if it is off, and in double precision."""
+    kind = entered.device.type
+    if weight.dtype == torch.float64 or kind == "meta" or not torch.is_autocast_enabled(kind):
+        return None
+    return torch.get_autocast_dtype(kind)
 
 
 def through(function: type[torch.autograd.Function], *inputs: object) -> Any:
@@ -72,13 +92,19 @@ class Layer(ABC):
         slot = self.slots.get(name)
         if slot is None:
             return
-        if any(one.is_floating_point() and one.dtype != slot.parameter.dtype for one in seen):
+        other = {one.dtype for one in seen if one.is_floating_point()} - {slot.parameter.dtype}
+        if other - {torch.bfloat16}:
             raise UnsupportedLayer(
                 f"layer {self.name!r} ({type(self.module).__name__}) is computed in another "
-                f"precision than that of its {name}, {slot.parameter.dtype}: norms would be "
-                "rounded too much; train without autocast"
+                f"precision than that of its {name}, {slot.parameter.dtype}: its numbers would be "
+                "rounded once more, or were lost; of the coarser ones only bfloat16 is supported"
             )
+        self.batch.coarse = self.batch.coarse or bool(other)
         slot.collect(*seen)
+
+    def total(self, name: str, gradient: Tensor) -> Tensor:
+        """Σ over places, (rows, places, width) to (rows, width), in the parameter's precision."""
+        return gradient.sum(1, dtype=self.slots[name].parameter.dtype)
 
     def by_row(self, tensor: Tensor) -> Tensor:
         """(rows, …, width) as (rows, places, width), detached."""

@@ -36,7 +36,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sfumato.training.clipping.layers.layer import Layer, Role, through
+from sfumato.training.clipping.layers.layer import Layer, Role, autocast_to, through
 from sfumato.training.clipping.rounding import (
     WIDTH,
     MeasuredNorms,
@@ -108,7 +108,8 @@ class MatrixSlot(Slot):
 
     def keep(self) -> None:
         """Form the gradients of the rows and discard what they were formed from."""
-        for left, right in self._pairs:
+        for pair in self._pairs:
+            left, right = (one.to(self.parameter.dtype) for one in pair)
             self.add_size((lengths(left) * lengths(right)).sum(1), left.shape[1])
             if self.kept is None:
                 self.kept = torch.bmm(left.transpose(1, 2), right)
@@ -126,7 +127,9 @@ class MatrixSlot(Slot):
         if len(self._pairs) > 1:
             lefts, rights = zip(*self._pairs, strict=True)
             self._pairs = [(torch.cat(lefts, 1), torch.cat(rights, 1))]
-        return self._pairs[0]
+        left, right = self._pairs[0]
+        # Exact, since every bfloat16 is such a number, too; for a moment only, as it takes memory.
+        return left.to(self.parameter.dtype), right.to(self.parameter.dtype)
 
     @property
     def used(self) -> bool:
@@ -135,9 +138,12 @@ class MatrixSlot(Slot):
 
     def places(self) -> Places:
         """All uses as one, with the lengths at all places."""
-        if self._places is None:
-            self._places = Places.of(*self.pair())
-        return self._places
+        if self._places is not None:
+            return self._places
+        places = Places.of(*self.pair())
+        if self._pairs[0][0].dtype == self.parameter.dtype == self._pairs[0][1].dtype:
+            self._places = places
+        return places
 
     def measure(self, records: Records) -> MeasuredNorms:
         """The norm of each record's gradient."""
@@ -330,7 +336,7 @@ class RecordedLinear(Layer):
         """Record one use: what entered the layer, and the gradient at its output."""
         gradient = self.by_row(gradient)
         if "bias" in self.slots:
-            self.write("bias", gradient.sum(1))
+            self.write("bias", self.total("bias", gradient))
         if entered is not None:
             entered = self.by_row(entered)
             pair = (entered, gradient) if self.transposed else (gradient, entered)
@@ -344,12 +350,19 @@ class RecordedConv1D(RecordedLinear):
 
 
 class _Product(torch.autograd.Function):
-    """y = x·Wᵀ + b with constant W and b: the backward pass computes no gradient for them."""
+    """y = x·Wᵀ + b with constant W and b: the backward pass computes no gradient for them.
+
+    Under autocast the factors are rounded here, so that what is recorded is what was multiplied.
+    """
 
     @staticmethod
     def forward(ctx: Any, entered: Tensor, _anchor: Tensor, layer: RecordedLinear) -> Tensor:
         weight, bias = _weight_and_bias(layer)
-        ctx.layer = layer
+        ctx.layer, ctx.given = layer, entered.dtype
+        cast = autocast_to(entered, weight)
+        if cast is not None:
+            entered, weight = entered.to(cast), weight.to(cast)
+            bias = None if bias is None else bias.to(cast)
         if "weight" in layer.slots:
             ctx.save_for_backward(entered)
         return functional.linear(entered, weight, bias)
@@ -359,7 +372,9 @@ class _Product(torch.autograd.Function):
         weight, _ = _weight_and_bias(ctx.layer)
         saved = ctx.saved_tensors  # read once: with checkpointing, every access computes it again
         ctx.layer.collect(saved[0] if saved else None, gradient)
-        return (gradient @ weight if ctx.needs_input_grad[0] else None), None, None
+        if not ctx.needs_input_grad[0]:
+            return None, None, None
+        return (gradient @ weight.to(gradient.dtype)).to(ctx.given), None, None
 
 
 def _weight_and_bias(layer: RecordedLinear) -> tuple[Tensor, Tensor | None]:

@@ -47,22 +47,28 @@ class RecordedLayerNorm(Layer):
     def collect(self, entered: Tensor, gradient: Tensor) -> None:
         """Record one use: what entered the layer, and the gradient at its output."""
         module: Any = self.module
+        gradient = gradient.to(module.weight.dtype)
         if "bias" in self.slots:
             self.write("bias", self.by_row(gradient).sum(1))
         if "weight" in self.slots:
             shape, eps = module.normalized_shape, module.eps
-            normalized = torch.native_layer_norm(entered.detach(), shape, None, None, eps)[0]
+            entered = entered.detach().to(gradient.dtype)
+            normalized = torch.native_layer_norm(entered, shape, None, None, eps)[0]
             self.write("weight", self.by_row(normalized.mul_(gradient)).sum(1))
 
 
 class _Normalize(torch.autograd.Function):
-    """LayerNorm in which weight and bias are constants."""
+    """LayerNorm in which weight and bias are constants, in their precision whatever enters."""
 
     @staticmethod
     def forward(ctx: Any, entered: Tensor, _anchor: Tensor, layer: RecordedLayerNorm) -> Tensor:
         module: Any = layer.module
         output, mean, scale = torch.native_layer_norm(
-            entered, module.normalized_shape, module.weight, module.bias, module.eps
+            entered.to(module.weight.dtype),
+            module.normalized_shape,
+            module.weight,
+            module.bias,
+            module.eps,
         )
         ctx.layer = layer
         ctx.save_for_backward(entered, mean, scale)
@@ -75,11 +81,13 @@ class _Normalize(torch.autograd.Function):
         if not ctx.needs_input_grad[0]:
             return None, None, None
         module = ctx.layer.module
+        dtype = module.weight.dtype
         before, _, _ = torch.ops.aten.native_layer_norm_backward(
-            gradient.contiguous(), entered.contiguous(), module.normalized_shape,
-            mean, scale, module.weight, module.bias, [True, False, False],
+            gradient.to(dtype).contiguous(), entered.to(dtype).contiguous(),
+            module.normalized_shape, mean, scale, module.weight, module.bias,
+            [True, False, False],
         )  # fmt: skip
-        return before, None, None
+        return before.to(entered.dtype), None, None
 
 
 class RecordedVectors(Layer):

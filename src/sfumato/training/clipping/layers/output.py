@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from sfumato.models.output_layer import Expected, OutputLayer, by_place, pull, slices
-from sfumato.training.clipping.layers.layer import through
+from sfumato.training.clipping.layers.layer import autocast_to, through
 from sfumato.training.clipping.layers.linear import RecordedLinear
 
 
@@ -48,18 +48,23 @@ class _Losses(torch.autograd.Function):
         ctx: Any, entered: Tensor, _anchor: Tensor, layer: RecordedOutput, expected: Expected
     ) -> Tensor:
         module: Any = layer.module
+        ctx.layer, ctx.given = layer, entered.dtype
+        entered = entered.to(autocast_to(entered, module.weight) or module.weight.dtype)
         labels, weights = by_place(entered, expected)
         states, classes = entered.flatten(0, 1), len(module.weight)
         pulled = states.new_empty(len(states), classes)
-        losses = states.new_empty(len(states))
+        fine = module.weight.dtype
+        losses = states.new_empty(len(states), dtype=fine)
+        weight = module.weight.to(entered.dtype).t()
         for some in slices(len(states), classes):
             scores = pulled[some]
-            if module.bias is None:
-                torch.mm(states[some], module.weight.t(), out=scores)
-            else:
-                torch.addmm(module.bias, states[some], module.weight.t(), out=scores)
-            losses[some] = pull(scores, labels[some], weights[some])
-        ctx.layer = layer
+            torch.mm(states[some], weight, out=scores)
+            if module.bias is not None:
+                scores += module.bias
+            exact = scores.to(fine)  # the same tensor, unless scores have few digits
+            losses[some] = pull(exact, labels[some], weights[some].to(fine))
+            if exact is not scores:
+                scores.copy_(exact)
         ctx.save_for_backward(entered, pulled.view(*entered.shape[:2], classes))
         return losses.view(*entered.shape[:2], 1)
 
@@ -67,7 +72,10 @@ class _Losses(torch.autograd.Function):
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, None, None, None]:
         entered, pulled = ctx.saved_tensors
         # Training sums the losses, so this is 1 everywhere; checks of rows leave some out.
-        gradient = pulled if bool((upstream == 1).all()) else pulled * upstream
+        every = bool((upstream == 1).all())
+        gradient = pulled if every else (pulled * upstream).to(pulled.dtype)
         ctx.layer.collect(entered if "weight" in ctx.layer.slots else None, gradient)
-        weight: Tensor = ctx.layer.module.weight
-        return (gradient @ weight if ctx.needs_input_grad[0] else None), None, None, None
+        if not ctx.needs_input_grad[0]:
+            return None, None, None, None
+        weight: Tensor = ctx.layer.module.weight.to(gradient.dtype)
+        return (gradient @ weight).to(ctx.given), None, None, None

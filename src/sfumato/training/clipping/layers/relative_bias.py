@@ -78,7 +78,8 @@ class RecordedRelativeBias(Layer):
     def collect(self, buckets: Tensor, gradient: Tensor) -> None:
         """Record one use: (rows, heads, places, places), summed by bucket."""
         heads = gradient.shape[1]
-        by_pair = gradient.detach().permute(0, 2, 3, 1).reshape(len(gradient), -1, heads)
+        gradient = gradient.detach().to(self._table.weight.dtype)  # before anything is added up
+        by_pair = gradient.permute(0, 2, 3, 1).reshape(len(gradient), -1, heads)
         tables = by_pair.new_zeros(len(gradient), len(self._table.weight), heads)
         self.write("weight", tables.index_add_(1, buckets.flatten(), by_pair))
 

@@ -1,0 +1,86 @@
+"""Models in fewer digits: frozen weights in bfloat16, and products computed in it.
+
+Guarantee
+    None of its own. What training needs for its guarantee holds in any precision: what is clipped
+    are the numbers that are added, and they are measured and added in float32
+    (``training.clipping.layers.layer``).
+
+Why only so much
+    Weights that are trained stay in float32: a step changes a weight by less than the distance of
+    two numbers of bfloat16, and would often change nothing. Frozen weights do not change; in
+    bfloat16 they take half the memory, and this is most of a large model with low-rank factors.
+    float16 is not offered: small gradients become zero in it.
+
+Care
+    Frozen weights are rounded, to three digits, and saved like that. Networks without large
+    products, such as an LSTM that is computed step by step, gain nothing and are refused. Whether
+    bfloat16 is faster than float32 depends on the processor; on one without instructions for it, it
+    is slower.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.checks import one_of
+from sfumato.core.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from torch import nn
+
+FULL, FEW = "float32", "bf16"
+PRECISIONS = (FULL, FEW)
+
+
+def set_precision(network: nn.Module, precision: str) -> None:
+    """Compute a network in a precision from now on, whoever calls it."""
+    if one_of("precision", precision, PRECISIONS) == FULL:
+        return
+    from torch import nn
+
+    from sfumato.models.lstm_layer import LSTM
+
+    if any(isinstance(module, LSTM | nn.RNNBase | nn.Conv1d) for module in network.modules()):
+        raise InvalidArgument(
+            f"`precision={precision!r}` is for transformers: a recurrent or convolutional network "
+            "is computed in float32 here, where its sums over time keep their digits; leave it out"
+        )
+    _round_frozen(network)
+    shortly = _Shortly()
+    network.register_forward_pre_hook(shortly.enter)
+    network.register_forward_hook(shortly.leave, always_call=True)
+
+
+def _round_frozen(network: nn.Module) -> None:
+    """Frozen weights in bfloat16, unless they share a layer with weights that are trained."""
+    import torch
+
+    mixed = {
+        id(one)
+        for module in network.modules()
+        if any(own.requires_grad for own in module.parameters(recurse=False))
+        for one in module.parameters(recurse=False)
+    }
+    for one in network.parameters():
+        if id(one) not in mixed and one.is_floating_point():
+            one.data = one.data.to(torch.bfloat16)
+
+
+class _Shortly:
+    """Autocast around every call of a network; calls may be within calls."""
+
+    def __init__(self) -> None:
+        self._open: list[Any] = []
+
+    def enter(self, network: nn.Module, _: Any) -> None:
+        import torch
+
+        device = next(network.parameters()).device.type
+        # Rounded weights are not kept: there would be a copy of every one.
+        casting = torch.autocast(device, dtype=torch.bfloat16, cache_enabled=False)
+        casting.__enter__()  # type: ignore[no-untyped-call]
+        self._open.append(casting)
+
+    def leave(self, *_: Any) -> None:
+        if self._open:
+            self._open.pop().__exit__(None, None, None)

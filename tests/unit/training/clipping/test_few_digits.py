@@ -1,0 +1,305 @@
+"""Models computed in bfloat16: what is clipped is what is added, in float32."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
+
+from clipping_adversary import MODELS, Case, canceled, contribution, drawn, opposed
+from naive_gradients import norm
+from sfumato.core.errors import CoupledRows, InvalidArgument
+from sfumato.core.randomness import Randomness
+from sfumato.models.precision import set_precision
+from sfumato.models.recomputing import recompute
+from sfumato.training.clipping import rounding
+from sfumato.training.clipping.clippers import Flat
+from sfumato.training.clipping.layers import linear
+from sfumato.training.clipping.layers.linear import MatrixSlot, Places
+from sfumato.training.clipping.losses import next_tokens, record_losses
+from sfumato.training.clipping.recording import Recording
+from sfumato.training.clipping.rounding import MeasuredNorms
+from sfumato.training.clipping.slots import Records
+from sfumato.training.steps import PrivateStep, make_private
+
+WORDS = 37
+TOKENS = torch.randint(0, WORDS, (4, 9), generator=torch.Generator().manual_seed(1))
+MOST = 1 + 1e-6
+# Those that autocast computes in fewer digits; the others are in the tests of full precision.
+ROUNDED = ("linear", "conv1d", "shared", "tied", "lora", "layer norm", "rms norm", "embedding")
+
+
+def llama(**more: Any) -> nn.Module:
+    return LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=WORDS, hidden_size=12, intermediate_size=20, num_hidden_layers=2,
+            num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=16, **more,
+        )
+    )  # fmt: skip
+
+
+def adapted() -> nn.Module:
+    torch.manual_seed(0)
+    config = LoraConfig(r=2, target_modules=["q_proj", "v_proj"])
+    model: nn.Module = get_peft_model(llama(), config)
+    for one in model.parameters():
+        if one.requires_grad:
+            nn.init.normal_(one, std=0.1)
+    return model
+
+
+def private(model: nn.Module, *, two_passes: bool = False) -> PrivateStep:
+    return make_private(
+        model,
+        torch.optim.SGD([one for one in model.parameters() if one.requires_grad], lr=0.0),
+        clipper=Flat(0.5),
+        noise_multiplier=0.0,
+        expected_batch_size=1.0,
+        randomness=Randomness.reproducible(0),
+        two_passes=two_passes,
+    )
+
+
+def losses_of(model: nn.Module) -> Tensor:
+    return record_losses(model(input_ids=TOKENS, use_cache=False).logits, next_tokens(TOKENS))
+
+
+def gradient(model: nn.Module, *, two_passes: bool = False) -> dict[str, Tensor]:
+    step = private(model, two_passes=two_passes)
+    try:
+        step.backward(losses_of(model))
+        step.step()
+    finally:
+        step.close()
+    return {name: one.grad for name, one in model.named_parameters() if one.grad is not None}
+
+
+def apart(one: dict[str, Tensor], other: dict[str, Tensor]) -> float:
+    assert one.keys() == other.keys()
+    return norm({name: one[name] - other[name] for name in one}) / norm(one)
+
+
+# --- whole models -----------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("compared_rows")
+@pytest.mark.parametrize("what", ["nothing", "blocks", "all"])
+def test_low_rank_factors_beside_frozen_weights_of_few_digits(what: str) -> None:
+    expected, model = gradient(adapted()), adapted()
+    recompute(model, what)
+    set_precision(model, "bf16")
+    kinds = {one.requires_grad: one.dtype for one in model.parameters()}
+    assert kinds == {True: torch.float32, False: torch.bfloat16}
+    found = gradient(model, two_passes=what == "all")
+    assert 0 < apart(expected, found) < 0.05
+    assert all(one.dtype == torch.float32 for one in found.values())
+
+
+def test_every_weight_may_be_trained_in_few_digits() -> None:
+    found = []
+    for precision in ("float32", "bf16"):
+        torch.manual_seed(0)
+        model = llama(tie_word_embeddings=True)
+        set_precision(model, precision)
+        found.append(gradient(model))
+    assert 0 < apart(*found) < 0.05
+    assert all(one.dtype == torch.float32 for one in found[1].values())
+
+
+def test_what_is_recorded_are_the_numbers_that_were_multiplied() -> None:
+    torch.manual_seed(0)
+    layer, entered = nn.Linear(6, 5), torch.randn(2, 3, 6)
+    recording = Recording(layer)
+    with torch.autocast("cpu", torch.bfloat16):
+        output = layer(entered)
+    recording.backward((output * torch.randn(2, 3, 5)).float().flatten(1).sum(1))
+    slot = recording.slots["weight"]
+    assert isinstance(slot, MatrixSlot)
+    left, right = slot.pair()
+    assert left.dtype == right.dtype == torch.float32
+    assert torch.equal(right, entered.bfloat16().float())
+    assert torch.equal(left, left.bfloat16().float())
+    assert output.dtype == torch.bfloat16
+    recording.close()
+
+
+def test_the_hook_ends_with_the_call_whatever_happens() -> None:
+    torch.manual_seed(0)
+    model = llama()
+    set_precision(model, "bf16")
+    with pytest.raises(ValueError, match="input_ids"):
+        model(nothing_of_the_kind=1)
+    assert not torch.is_autocast_enabled("cpu")
+    model(input_ids=TOKENS)
+    assert not torch.is_autocast_enabled("cpu")
+
+
+@pytest.mark.usefixtures("compared_rows")
+def test_rows_that_see_each_other_are_found_in_few_digits() -> None:
+    class Centered(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, rows: Tensor) -> Tensor:
+            found: Tensor = self.layer(rows - rows.mean(0, keepdim=True).detach())
+            return found
+
+    model = Centered()
+    set_precision(model, "bf16")
+    step = private(model)
+    with pytest.raises(CoupledRows):
+        step.backward(model(torch.randn(4, 6, 4)).float().square().flatten(1).sum(1))
+    step.close()
+
+
+def test_trained_weights_of_few_digits_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="must be float32 or float64"):
+        Recording(llama().bfloat16())
+
+
+# --- somebody who wants it to fail ------------------------------------------------------------
+
+
+def rounded(case: Case) -> Case:
+    """Numbers that bfloat16 has: what was made to cancel still cancels."""
+    entered, pull = (one.bfloat16().float() for one in (case.entered, case.pull))
+    return Case(case.model, entered, pull, case.tokens)
+
+
+def climbed(case: Case, steps: int) -> float:
+    """The longest contribution that a search by small changes finds."""
+    chance = torch.Generator().manual_seed(5)
+    best, longest = case, contribution(case, few_digits=True)
+    for _ in range(steps):
+        entered, pull = (
+            one * (1 + 2**-7 * torch.randint(-1, 2, one.shape, generator=chance))
+            for one in (best.entered, best.pull)
+        )
+        tried = rounded(Case(case.model, entered, pull, case.tokens))
+        found = contribution(tried, few_digits=True)
+        if found > longest:
+            best, longest = tried, found
+    return longest
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_nobody_adds_more_than_the_clipping_norm_in_few_digits(name: str) -> None:
+    assert name in MODELS
+    case = drawn(name, (1, 6, 12), torch.Generator().manual_seed(3))
+    for one in (case, opposed(case, 16, 2**-6, 1e3), opposed(case, 64, 2**-7, 1.0)):
+        assert contribution(rounded(one), few_digits=True) <= MOST
+    for two_passes in (False, True):
+        assert contribution(canceled(case, 30), few_digits=True, two_passes=two_passes) <= MOST
+
+
+@pytest.mark.parametrize("name", ["linear", "lora", "tied"])
+def test_a_search_finds_no_record_above_the_bound(name: str) -> None:
+    case = drawn(name, (1, 4, 12), torch.Generator().manual_seed(4))
+    assert climbed(rounded(opposed(case, 8, 2**-7, 1.0)), 25) <= MOST
+
+
+def norm_in_few_digits(places: Places) -> MeasuredNorms:
+    """The twin: the same inner products, computed in the precision of the model."""
+    left, right = places.left.bfloat16(), places.right.bfloat16()
+    grams = [torch.bmm(one, one.transpose(1, 2)) for one in (left, right)]
+    square = (grams[0] * grams[1]).sum((1, 2)).double().clamp(min=1e-12)
+    return MeasuredNorms(square, torch.zeros_like(square), square.sqrt(), torch.float32)
+
+
+def sum_in_few_digits(left: Tensor, right: Tensor) -> Tensor:
+    """The twin: one place after the other, each sum rounded to three digits."""
+    total = torch.zeros(left.shape[1], right.shape[1], dtype=torch.bfloat16)
+    for one, other in zip(left, right, strict=True):
+        total = total + torch.outer(one, other).bfloat16()
+    return total.float()
+
+
+def test_twins_that_measure_or_add_in_few_digits_exceed_the_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = nn.Linear(16, 16, bias=False)
+    chance = torch.Generator().manual_seed(0)
+    # Places that nearly cancel, and many that are too short to change a large sum.
+    numbers = [torch.randn(1, 2, 16, generator=chance) for _ in range(20)]
+    pairs = [rounded(opposed(Case(model, one, one), 3, 2**-7, 1.0)) for one in numbers]
+    assert max(contribution(one, few_digits=True) for one in pairs) <= MOST
+    with monkeypatch.context() as patched:
+        patched.setattr(linear, "measure_product", norm_in_few_digits)
+        assert max(contribution(one, few_digits=True) for one in pairs) > 1.01
+    pull = torch.full((2, 151, 16), -(2.0**-9))
+    pull[0, 0] = 1.0  # a sum that starts with 1 in three digits never gets smaller
+    lost, owner = Case(model, torch.ones(2, 151, 16), pull), torch.zeros(2, dtype=torch.long)
+    assert contribution(lost, owner, few_digits=True) <= MOST
+    with monkeypatch.context() as patched:
+        patched.setattr(linear, "multiply", sum_in_few_digits)
+        assert contribution(lost, owner, few_digits=True) > 1.01
+
+
+def test_measuring_within_a_call_under_autocast_is_in_full_precision() -> None:
+    """Rows are compared within a call of the model, where autocast is on."""
+    with torch.autocast("cpu", torch.bfloat16), rounding.fully():
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.float32
+
+
+# --- shapes that no machine here can hold -----------------------------------------------------
+
+
+def test_shapes_and_precision_of_seven_billion_weights() -> None:
+    """On tensors without numbers, in place of a graphics card; nothing is run."""
+    from sfumato.training.footprint import never_compared, pretend
+
+    config = LlamaConfig(num_hidden_layers=1)  # of 32 like this
+    with torch.device("meta"):
+        model: Any = get_peft_model(
+            LlamaForCausalLM(config),
+            LoraConfig(r=8, target_modules=["q_proj", "v_proj"]),
+        )
+    recompute(model, "blocks")
+    set_precision(model, "bf16")
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        pretend(model)
+        tokens = torch.zeros(2, 64, dtype=torch.long)
+        recording = Recording(model)
+        with never_compared(recording):
+            logits = model(input_ids=tokens, use_cache=False).logits
+        losses = record_losses(logits, tokens)
+        assert (logits.dtype, losses.dtype) == (torch.bfloat16, torch.float32)
+        recording.gather(losses.sum(), Records(2))
+        sums = dict(recording.weighted_sums(torch.ones(2), Records(2)))
+    for name, one in model.named_parameters():
+        assert one.dtype == (torch.float32 if one.requires_grad else torch.bfloat16)
+        if one.requires_grad:
+            assert (sums[name].shape, sums[name].dtype) == (one.shape, torch.float32)
+
+
+def test_a_gpt2_whose_output_layer_gives_losses() -> None:
+    from sfumato.models.load import slice_losses
+    from sfumato.training.row_losses import row_losses
+
+    found = []
+    for precision in ("float32", "bf16"):
+        torch.manual_seed(0)
+        config = GPT2Config(
+            vocab_size=WORDS, n_positions=16, n_embd=12, n_layer=1, n_head=2, resid_pdrop=0.0,
+            embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=0, eos_token_id=0,
+        )  # fmt: skip
+        model: Any = GPT2LMHeadModel(config)
+        slice_losses(model)
+        set_precision(model, precision)
+        step = private(model)
+        inputs = {"input_ids": TOKENS}
+        losses = row_losses(model, inputs, next_tokens(TOKENS), torch.full((4,), 0.125))
+        assert losses.dtype == torch.float32
+        step.backward(losses)
+        step.step()
+        step.close()
+        with step.pause(), torch.no_grad():  # and asked in the ordinary way
+            row_losses(model, inputs, next_tokens(TOKENS), torch.full((4,), 0.125))
+        found.append({n: one.grad for n, one in model.named_parameters() if one.grad is not None})
+    assert 0 < apart(*found) < 0.05
