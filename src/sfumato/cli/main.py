@@ -31,6 +31,7 @@ from sfumato.cli import (
     embed,
     evaluate_synthetic,
     explain,
+    federate,
     init,
     measure,
     model,
@@ -96,6 +97,7 @@ app.command("write", cls=Configured)(write.write)
 app.command("scan", cls=Configured)(policy.scan)
 app.command("plan", cls=Configured)(plan.plan)
 app.command("train", cls=Configured)(train.train)
+app.command("federate", cls=Configured)(federate.federate)
 app.command("tune", cls=Configured)(tune.tune)
 app.command("evaluate", cls=Configured)(model.evaluate)
 app.command("evaluate-synthetic", cls=Configured)(evaluate_synthetic.evaluate_synthetic)
