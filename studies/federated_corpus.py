@@ -1,62 +1,67 @@
-"""The corpus of ``federated.toml``: film reviews, dealt to 1,000 invented authors.
+"""The corpus of ``federated.toml``: generated dialogues of 400 authors, and a public tokenizer.
 
-    python studies/federated_corpus.py ../shared/data/imdb-15k FOLDER
+    python studies/federated_corpus.py FOLDER
 
-The reviews have no author, so authors are invented: each likes a share of all films that is drawn
-from Beta(½, ½), so most of them say almost only good or almost only bad things, and all have ten
-reviews. Of the reviews in the folder's other file the first 1,000 are for whoever chooses settings
-(``choose.jsonl``), and the rest is measured on (``test.jsonl``).
+Dialogues of customers with a service desk, by ``sfumato data customersim``; everybody in them is
+invented, and so are the authors: each has five dialogues, all of one country, so that authors
+differ. ``choose.jsonl`` is for whoever chooses settings, ``test.jsonl`` is measured on; no model is
+trained on either. The tokenizer is learned from other dialogues, which count as public.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
-import random
-from collections import Counter
+import tempfile
+from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
-AUTHORS, TEXTS, CHOOSE, SEED = 1000, 10, 1000, 29
+from sfumato.models.bpe import train_bpe
+from sfumato.verbs.data import make_dialogues
 
-Review = dict[str, str]
+AUTHORS, EACH, BESIDE, TOKENS = 400, 5, 400, 600
 
 
 def main() -> None:
-    """Write ``train.jsonl``, ``choose.jsonl`` and ``test.jsonl``, and say how large they are."""
+    """Write the files, and say how large they are."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("source", type=Path, help="the folder of the reviews")
     parser.add_argument("folder", type=Path, help="where the files are written")
-    given = parser.parse_args()
-    private, public = (read(given.source / f"{name}.jsonl.gz") for name in ("train", "test"))
-    coins = random.Random(SEED)  # a public deal
-    coins.shuffle(private)
-    coins.shuffle(public)
-    files = {"train": deal(private, coins), "choose": public[:CHOOSE], "test": public[CHOOSE:]}
-    given.folder.mkdir(parents=True, exist_ok=True)
-    for name, reviews in files.items():
-        lines = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in reviews)
-        (given.folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
-        print(name, len(reviews), dict(sorted(Counter(one["label"] for one in reviews).items())))
+    folder = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {
+        "train": deal(dialogues(2 * AUTHORS * EACH, seed=1)),
+        "choose": dialogues(BESIDE, seed=2),
+        "test": dialogues(BESIDE, seed=3),
+    }
+    for name, some in files.items():
+        lines = "".join(json.dumps(one) + "\n" for one in some)
+        (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+        print(name, len(some))
+    public = [one["text"] for one in dialogues(BESIDE, seed=4)]
+    tokenizer = train_bpe(public, public=True, size=TOKENS)
+    tokenizer.backend.save_pretrained(folder / "tokenizer")
 
 
-def read(path: Path) -> list[Review]:
-    """Reviews with their labels as text."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        found = [json.loads(line) for line in file]
-    return [{"text": one["text"], "label": str(one["label"])} for one in found]
+def dialogues(count: int, *, seed: int) -> list[dict[str, Any]]:
+    """Generated dialogues."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "dialogues.jsonl"
+        make_dialogues(path, count=count, seed=seed)
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def deal(reviews: list[Review], coins: random.Random) -> list[Review]:
-    """Reviews with an author; if there is none left of what an author says, the other is taken."""
-    sides = {label: [one for one in reviews if one["label"] == label] for label in ("0", "1")}
-    dealt = []
-    for number in range(AUTHORS):
-        likes = coins.betavariate(0.5, 0.5)
-        for _ in range(TEXTS):
-            wanted = "1" if coins.random() < likes else "0"
-            side = sides[wanted] or sides["0" if wanted == "1" else "1"]
-            dealt.append(side.pop() | {"author": f"author {number:03d}"})
+def deal(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first authors who have their number of dialogues of one country."""
+    waiting: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    dealt: list[dict[str, Any]] = []
+    for one in made:
+        own = waiting[one["label"]]
+        own.append(one)
+        if len(own) == EACH and len(dealt) < AUTHORS * EACH:
+            author = f"author {len(dealt) // EACH:03d}"
+            dealt += [{"id": few["id"], "text": few["text"], "author": author} for few in own]
+            own.clear()
     return dealt
 
 
