@@ -3,9 +3,10 @@
     python studies/federated_corpus.py FOLDER
 
 Dialogues of customers with a service desk, by ``sfumato data customersim``; everybody in them is
-invented, and so are the authors: each has five dialogues, all of one country, so that authors
-differ. ``choose.jsonl`` is for whoever chooses settings, ``test.jsonl`` is measured on; no model is
-trained on either. The tokenizer is learned from other dialogues, which count as public.
+invented, and so are the authors: each has five dialogues, all of one country, and 80 authors are of
+each of five countries. A classifier is to tell the country. ``choose.jsonl`` is for whoever chooses
+settings, ``test.jsonl`` is measured on; no model is trained on either. The tokenizer is learned
+from other dialogues, which count as public.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from sfumato.models.bpe import train_bpe
 from sfumato.verbs.data import make_dialogues
 
 AUTHORS, EACH, BESIDE, TOKENS = 400, 5, 400, 600
+COUNTRIES = ("DE", "FR", "GB", "IN", "US")
 
 
 def main() -> None:
@@ -30,7 +32,7 @@ def main() -> None:
     folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     files = {
-        "train": deal(dialogues(2 * AUTHORS * EACH, seed=1)),
+        "train": deal(dialogues(AUTHORS * EACH, seed=1)),
         "choose": dialogues(BESIDE, seed=2),
         "test": dialogues(BESIDE, seed=3),
     }
@@ -44,23 +46,33 @@ def main() -> None:
 
 
 def dialogues(count: int, *, seed: int) -> list[dict[str, Any]]:
-    """Generated dialogues."""
+    """Generated dialogues, equally many of each country, in the order of the generator."""
+    each = count // len(COUNTRIES)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "dialogues.jsonl"
-        make_dialogues(path, count=count, seed=seed)
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        make_dialogues(path, count=5 * count, seed=seed)
+        made = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    left = dict.fromkeys(COUNTRIES, each)
+    chosen = []
+    for one in made:
+        if left[one["label"]]:
+            left[one["label"]] -= 1
+            chosen.append({key: one[key] for key in ("id", "text", "label")})
+    if any(left.values()):
+        raise SystemExit(f"too few dialogues of a country: {left}")
+    return chosen
 
 
 def deal(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The first authors who have their number of dialogues of one country."""
+    """Each author has the next few dialogues of one country."""
     waiting: dict[str, list[dict[str, Any]]] = defaultdict(list)
     dealt: list[dict[str, Any]] = []
     for one in made:
         own = waiting[one["label"]]
         own.append(one)
-        if len(own) == EACH and len(dealt) < AUTHORS * EACH:
+        if len(own) == EACH:
             author = f"author {len(dealt) // EACH:03d}"
-            dealt += [{"id": few["id"], "text": few["text"], "author": author} for few in own]
+            dealt += [few | {"author": author} for few in own]
             own.clear()
     return dealt
 

@@ -125,6 +125,11 @@ class Federated(TrainingMethod):
 
         return Prepared(plan, clients, fit)
 
+    @staticmethod
+    def alone(task: Task) -> Task:
+        """The task of a client, to whom each document is a record of its own."""
+        return replace(task, privacy=replace(task.privacy, unit="example", record=""))
+
     def promise(self, guarantee: Guarantee, protection: PolicyPromise | None) -> Guarantee:
         """The guarantee of the plan, for all but the server."""
         stated = super().promise(guarantee, protection)
@@ -147,8 +152,7 @@ class Clients:
     def of(cls, task: Task) -> Clients:
         """Authors in the order of their first documents; a document is a record of its own."""
         owner = number_authors(task.documents)
-        alone = replace(task, privacy=replace(task.privacy, unit="example", record=""))
-        return cls(alone.records(), owner, int(owner.max(initial=-1)) + 1)
+        return cls(Federated.alone(task).records(), owner, int(owner.max(initial=-1)) + 1)
 
     def __len__(self) -> int:
         return self.count
