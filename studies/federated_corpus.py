@@ -1,9 +1,9 @@
-"""The corpus of ``federated.toml``: generated dialogues of 400 authors, and a public tokenizer.
+"""The corpus of ``federated.toml``: generated dialogues of 1,000 authors, and a public tokenizer.
 
     python studies/federated_corpus.py FOLDER
 
 Dialogues of customers with a service desk, by ``sfumato data customersim``; everybody in them is
-invented, and so are the authors: each has five dialogues, all of one country, and 80 authors are of
+invented, and so are the authors: each has three dialogues, all of one country, and 200 are of
 each of five countries. A classifier is to tell the country. ``choose.jsonl`` is for whoever chooses
 settings, ``test.jsonl`` is measured on; no model is trained on either. The tokenizer is learned
 from other dialogues, which count as public.
@@ -21,7 +21,7 @@ from typing import Any
 from sfumato.models.bpe import train_bpe
 from sfumato.verbs.data import make_dialogues
 
-AUTHORS, EACH, BESIDE, TOKENS = 400, 5, 400, 600
+AUTHORS, EACH, BESIDE, TOKENS = 1000, 3, 1000, 600
 COUNTRIES = ("DE", "FR", "GB", "IN", "US")
 
 

@@ -35,6 +35,7 @@ class InProcess(Grid):  # type: ignore[misc]  # flwr is not typed here
         self, messages: Iterable[Message], *, timeout: float | None = None
     ) -> Iterable[Message]:
         del timeout
+        assert [id(one) for one in messages] == [id(one) for one in messages]  # as a real one does
         sent = list(messages)
         replies = [self._answer(one) for one in sent]
         if sent:

@@ -84,16 +84,17 @@ class PrivateAveraging(Strategy):  # type: ignore[misc]  # flwr is not typed her
         batch, start = next(self._rounds), self.server.weights()
         self._open = batch, start
         sent = to_arrays(start)
-        frozen = fingerprint(self.server.model)
-        for client in batch.members.tolist():
-            told = dict(config) | {"step": batch.step, "client": client, "fingerprint": frozen}
-            content = RecordDict({ARRAYS: sent, CONFIG: ConfigRecord(told)})
-            yield Message(
-                content,
+        told = dict(config) | {"step": batch.step, "fingerprint": fingerprint(self.server.model)}
+        # A list: a grid may go through it more than once.
+        return [
+            Message(
+                RecordDict({ARRAYS: sent, CONFIG: ConfigRecord(told | {"client": client})}),
                 dst_node_id=self.nodes[client],
                 message_type="train",
                 group_id=str(batch.step),
             )
+            for client in batch.members.tolist()
+        ]
 
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]

@@ -7,6 +7,7 @@ from typing import Any
 
 from sfumato.audits.exhibits import (
     encoders,
+    federation,
     gradients,
     histograms,
     representations,
@@ -32,6 +33,11 @@ EXHIBITS = (
     encoders.DPNR,
     encoders.DPTEXT,
     representations.FEDERATE,
+    federation.METRICS,
+    federation.MISSING,
+    federation.NEXT_NORM,
+    federation.UNDEFINED,
+    federation.WEIGHTS,
     gradients.KAPPA_ACROSS_DIMENSIONS,
     rewriting.KEPT_STOP_WORDS,
     gradients.MICRO_BATCHES,
