@@ -170,5 +170,5 @@ def fingerprint(model: LoadedModel) -> str:
 def _pair(text: str) -> tuple[str, object]:
     key, equals, value = text.partition("=")
     if not equals:
-        raise InvalidArgument(f"`model_settings`: {text!r} must be KEY=VALUE")
+        raise InvalidArgument(f"model_settings: {text!r} must be KEY=VALUE")
     return key.strip(), value.strip()

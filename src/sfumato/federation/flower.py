@@ -217,8 +217,8 @@ def _wait_for(grid: Grid, asked: Deployment) -> list[int]:
             return nodes
         if len(nodes) > asked.clients or time.monotonic() > until:
             raise InvalidArgument(
-                f"`clients={asked.clients}`, but {len(nodes)} have come: their number is in the "
-                "plan, so it must be stated before, and all of them must be there"
+                f"the configuration says clients = {asked.clients}, but {len(nodes)} have come: "
+                "their number is in the plan, so it must be stated before, and all must be there"
             )
         time.sleep(_PAUSE)
 
