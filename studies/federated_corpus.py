@@ -1,12 +1,11 @@
-"""The corpus of ``federated.toml``: generated dialogues of 1,000 authors, and a public tokenizer.
+"""The corpus of ``federated.toml``: generated dialogues of 500 authors, and a public tokenizer.
 
     python studies/federated_corpus.py FOLDER
 
 Dialogues of customers with a service desk, by ``sfumato data customersim``; everybody in them is
-invented, and so are the authors: each has three dialogues, all of one country, and 200 are of
-each of five countries. A classifier is to tell the country. ``choose.jsonl`` is for whoever chooses
-settings, ``test.jsonl`` is measured on; no model is trained on either. The tokenizer is learned
-from other dialogues, which count as public.
+invented, and so are the authors: each has two dialogues, both of one country, and 100 are of each
+of five countries. ``choose.jsonl`` is for whoever chooses settings, ``test.jsonl`` is measured on;
+no model is trained on either. The tokenizer is learned from other dialogues, which count as public.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import Any
 from sfumato.models.bpe import train_bpe
 from sfumato.verbs.data import make_dialogues
 
-AUTHORS, EACH, BESIDE, TOKENS = 1000, 3, 1000, 600
+AUTHORS, EACH, BESIDE, TOKENS = 500, 2, 300, 400
 COUNTRIES = ("DE", "FR", "GB", "IN", "US")
 
 
@@ -57,7 +56,8 @@ def dialogues(count: int, *, seed: int) -> list[dict[str, Any]]:
     for one in made:
         if left[one["label"]]:
             left[one["label"]] -= 1
-            chosen.append({key: one[key] for key in ("id", "text", "label")})
+            own = {"author": f"writer of {one['id']}"}
+            chosen.append(own | {key: one[key] for key in ("id", "text", "label")})
     if any(left.values()):
         raise SystemExit(f"too few dialogues of a country: {left}")
     return chosen

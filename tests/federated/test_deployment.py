@@ -22,7 +22,7 @@ import sfumato
 from unit.training.runs import tokenizer
 
 BIN = Path(sys.executable).parent
-LONGEST = 600  # seconds; ends a deadlock, nothing more
+LONGEST = 1800  # seconds; ends a deadlock, nothing more
 
 APP = """
 [project]
@@ -49,7 +49,7 @@ accountant = "rdp"
 model = "lstm"
 model_settings = "hidden=4,embedding=4,context=12"
 tokenizer = "{tokenizer}"
-timeout = 300.0
+timeout = 1500.0
 """
 
 HOME = """
