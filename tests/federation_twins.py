@@ -109,7 +109,8 @@ def clipped(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _sum(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    return np.sum([np.zeros(4), *parts], axis=0)
+    total: NDArray[np.float64] = np.sum([np.zeros(4), *parts], axis=0)
+    return total
 
 
 def weighted_by_examples(batch: LogicalBatch, answers: Sequence[Answer]) -> NDArray[np.float64]:

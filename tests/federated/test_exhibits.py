@@ -61,9 +61,12 @@ def test_the_mean_is_over_those_who_answer() -> None:
 
 def test_noise_is_for_those_who_were_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     scales: list[float] = []
-    monkeypatch.setattr(
-        np.random, "normal", lambda _, scale, shape=(): scales.append(scale) or np.zeros(shape)
-    )
+
+    def normal(_: float, scale: float, shape: tuple[int, ...]) -> Any:
+        scales.append(scale)
+        return np.zeros(shape)
+
+    monkeypatch.setattr(np.random, "normal", normal)
     wrapper = DifferentialPrivacyServerSideFixedClipping(FedAvg(), federation.NOISE, 1.0, 10)
     _run(wrapper, [-1.0, 1.0])
     assert scales == [federation.NOISE / federation.ASKED]

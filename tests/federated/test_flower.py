@@ -244,7 +244,12 @@ def test_the_set_of_clients_is_that_of_the_plan(texts: Path, tmp_path: Path) -> 
 def test_messages_hold_weights_and_numbers_and_no_text(texts: Path, tmp_path: Path) -> None:
     settings = config(texts, tmp_path / "run", rounds=1, clients_per_round=5)
     replies: list[Message] = []
-    grid = InProcess(nodes(texts), settings, lambda _, some: replies.extend(some) or some)
+
+    def keep(_: int, some: list[Message]) -> list[Message]:
+        replies.extend(some)
+        return some
+
+    grid = InProcess(nodes(texts), settings, keep)
     serve(grid, settings)
     assert {*grid.sent[0].content} == {"arrays", "config"}
     assert {*grid.sent[0].content["config"]} == {"step", "client", "fingerprint"}

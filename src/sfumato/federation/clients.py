@@ -75,6 +75,9 @@ class LocalTraining:
         weights = {name: one for name, one in network.named_parameters() if one.requires_grad}
         for name, one in weights.items():
             one.data.copy_(start[name])
+        # Numbers that a forward pass changes, such as running means, get no bound and no noise:
+        # they stay with the client.
+        before = {name: one.clone() for name, one in network.named_buffers()}
         optimizer = torch.optim.SGD(weights.values(), lr=self.learning_rate)
         loss, tokens = 0.0, 0
         with hide_members(), draw_weights_from(randomness.stream(_DROPOUT)):
@@ -96,6 +99,8 @@ class LocalTraining:
                         tokens += int(rows.attention_mask.sum())
                     optimizer.step()
         optimizer.zero_grad()
+        for name, one in network.named_buffers():
+            one.copy_(before[name])
         found = {name: one.detach().clone() for name, one in weights.items()}
         return Trained(found, loss / max(1, self.epochs * len(records)), tokens)
 

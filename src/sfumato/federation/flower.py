@@ -74,6 +74,7 @@ class PrivateAveraging(Strategy):  # type: ignore[misc]  # flwr is not typed her
         self.server = server
         self.nodes = tuple(nodes)
         self._rounds = server.rounds()
+        self._fingerprint = fingerprint(server.model)
         self._open: tuple[LogicalBatch, dict[str, Tensor]] | None = None
 
     def configure_train(
@@ -84,7 +85,7 @@ class PrivateAveraging(Strategy):  # type: ignore[misc]  # flwr is not typed her
         batch, start = next(self._rounds), self.server.weights()
         self._open = batch, start
         sent = to_arrays(start)
-        told = dict(config) | {"step": batch.step, "fingerprint": fingerprint(self.server.model)}
+        told = dict(config) | {"step": batch.step, "fingerprint": self._fingerprint}
         # A list: a grid may go through it more than once.
         return [
             Message(
@@ -104,7 +105,7 @@ class PrivateAveraging(Strategy):  # type: ignore[misc]  # flwr is not typed her
         if self._open is None:
             raise InvalidArgument("no round is open: nothing was asked that could be answered")
         (batch, start), self._open = self._open, None
-        self.server.take(batch, start, self._read(replies))
+        self.server.take(batch, start, self._read(batch.step, replies))
         self.server.now.stop_if_asked()
         return to_arrays(self.server.weights()), None
 
@@ -122,14 +123,13 @@ class PrivateAveraging(Strategy):  # type: ignore[misc]  # flwr is not typed her
     def summary(self) -> None:
         """Nothing beyond what Flower itself says."""
 
-    def _read(self, replies: Iterable[Message]) -> Iterator[Reply]:
+    def _read(self, step: int, replies: Iterable[Message]) -> Iterator[Reply]:
         numbers = {node: client for client, node in enumerate(self.nodes)}
         for message in replies:
             client = numbers.get(message.metadata.src_node_id)
-            group = message.metadata.group_id
-            if client is None or not group.isdecimal() or message.has_error():
-                continue
-            yield Reply(client, int(group), _weights_in(message))
+            this = message.metadata.group_id == str(step)
+            if client is not None and this and not message.has_error():
+                yield Reply(client, step, _weights_in(message))
 
 
 def _weights_in(message: Message) -> Mapping[str, Tensor]:

@@ -60,12 +60,14 @@ def test_what_a_client_adds_is_short_in_exact_arithmetic(update: list[float], no
 def _rounded(update: NDArray[np.float64], norm: float) -> NDArray[np.float64]:
     """To the nearest whole number: rounding may lengthen it."""
     length = float(np.linalg.norm(update))
-    return np.rint(update * (WHOLE * min(1 / norm, 1 / length if length else math.inf)))
+    found: NDArray[np.float64] = np.rint(update * WHOLE * min(1 / norm, 1 / (length or 1e-300)))
+    return found
 
 
 def _of_floats(update: NDArray[np.float64], norm: float) -> NDArray[np.float64]:
-    """Squares overflow, and the norm of nothing divides by zero."""
-    return np.trunc(update * min(1 / norm, 1 / np.sqrt(np.square(update).sum())) * WHOLE)
+    """Squares overflow, or vanish, and the norm with them."""
+    length = float(np.sqrt(np.square(update).sum()))
+    return np.trunc(update * min(1 / norm, 1 / length if length else math.inf) * WHOLE)
 
 
 def _single(update: NDArray[np.float64], norm: float) -> NDArray[np.float64]:

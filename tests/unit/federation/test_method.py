@@ -151,6 +151,23 @@ def test_what_a_client_sends_depends_on_its_own_documents_alone() -> None:
     assert not all(torch.equal(first[name], other[name]) for name in start)
 
 
+def test_what_a_forward_pass_counts_stays_with_the_client() -> None:
+    """Running means of layers have no bound and no noise."""
+    found, model = clients(documents())
+    model.network.register_buffer("seen", torch.zeros(()))
+    calls: list[float] = []
+
+    def count(*_: object) -> None:
+        model.network.seen.add_(1)
+        calls.append(float(model.network.seen))
+
+    model.network.register_forward_hook(count)
+    start = {name: one.detach().clone() for name, one in model.network.named_parameters()}
+    LOCAL.run(model, start, found.documents(0), Randomness.reproducible(1))
+    assert max(calls) > 1
+    assert float(model.network.seen) == 0.0
+
+
 def test_a_client_takes_ordinary_steps() -> None:
     """One batch of all documents: one step of gradient descent, written out."""
     found, model = clients(documents("ab", each=2))
