@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Build environments, too, follow the constraints.
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: install demo test check docs format bench clean
+.PHONY: install demo test test-federated test-deployment check docs format bench clean
 
 install: $(VENV)/.core
 
@@ -32,6 +32,22 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
 
+# Flower's limits on other packages differ from ours, so it has an environment of its own.
+FEDERATED := .venv-federated
+$(FEDERATED)/.done: pyproject.toml constraints-federated.txt
+	test -x $(FEDERATED)/bin/python || $(PYTHON) -m venv $(FEDERATED)
+	PIP_CONSTRAINT=$(CURDIR)/constraints-federated.txt $(FEDERATED)/bin/python -m pip \
+		--disable-pip-version-check install --quiet -c constraints-federated.txt \
+		-e '.[federated]' hypothesis pytest
+	touch $@
+
+test-federated: $(FEDERATED)/.done
+	FLWR_TELEMETRY_ENABLED=0 $(FEDERATED)/bin/python -m pytest tests/federated -m "not deployment"
+
+# A real SuperLink and two SuperNodes on this machine; some minutes.
+test-deployment: $(FEDERATED)/.done
+	FLWR_TELEMETRY_ENABLED=0 $(FEDERATED)/bin/python -m pytest tests/federated -m deployment
+
 check: $(VENV)/.dev docs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -50,4 +66,4 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) demo build dist
+	rm -rf $(VENV) $(FEDERATED) demo build dist

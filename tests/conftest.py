@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Generator, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((n for n, part in enumerate(LONG) if name.startswith(part)), len(LONG))
 
     items.sort(key=rank)
+
+
+# Flower has an environment of its own, because its limits on other packages differ from ours.
+FLOWER = find_spec("flwr") is not None
+collect_ignore_glob = [] if FLOWER else ["federated/test_*.py"]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what is not tested here."""
+    if not FLOWER:
+        said = "NOT RUN: tests/federated needs flwr; make test-federated installs it and runs them"
+        terminalreporter.write_line(said, yellow=True)
 
 
 def pytest_collection_finish() -> None:

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from sfumato.verbs.explain import explain as explain
     from sfumato.verbs.explain_word import compare_words as compare_words
     from sfumato.verbs.explain_word import explain_word as explain_word
+    from sfumato.verbs.federate import federate as federate
     from sfumato.verbs.footprint import footprint as footprint
     from sfumato.verbs.measure import measure as measure
     from sfumato.verbs.model import evaluate as evaluate
@@ -123,6 +124,7 @@ else:
             "sfumato.verbs.evaluate_synthetic": "evaluate_synthetic",
             "sfumato.verbs.explain": "explain",
             "sfumato.verbs.explain_word": "compare_words explain_word",
+            "sfumato.verbs.federate": "federate",
             "sfumato.verbs.footprint": "footprint",
             "sfumato.verbs.measure": "measure",
             "sfumato.verbs.model": "evaluate generate",
@@ -184,6 +186,7 @@ __all__ = [
     "evaluate_synthetic",
     "explain",
     "explain_word",
+    "federate",
     "footprint",
     "generate",
     "load_vectors",

@@ -293,6 +293,10 @@ _BUILT_IN: dict[str, dict[str, tuple[str, str]]] = {
             "sfumato.training.methods.directional:Directional",
             "directions of gradients, each replaced by a draw around it (von Mises–Fisher)",
         ),
+        "federated": (
+            "sfumato.federation.method:Federated",
+            "federated averaging: authors are clients, whose updates are clipped (one process)",
+        ),
         "gep": (
             "sfumato.training.methods.gep:Gep",
             "DP-SGD in a basis of public gradients, and on what is left (small models)",

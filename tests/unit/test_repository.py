@@ -113,14 +113,20 @@ def test_the_readme_explains_every_extra_and_no_other() -> None:
     assert {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])} == EXTRAS
 
 
-def test_constraints_pin_every_dependency_exactly_and_without_a_local_label() -> None:
-    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()[1:]
+@pytest.mark.parametrize("federated", [False, True])
+def test_constraints_pin_every_dependency_exactly_and_without_a_local_label(
+    *, federated: bool
+) -> None:
+    """Flower has a file of its own, because its limits differ."""
+    file = "constraints-federated.txt" if federated else "constraints.txt"
+    lines = (ROOT / file).read_text("utf-8").splitlines()[1:]
     assert lines == sorted(lines, key=str.lower)
     pins = dict(line.split("==") for line in lines)
     assert not any("+" in version for version in pins.values())
     pinned = {name.lower().replace("_", "-") for name in pins}
     asked = [*PROJECT["project"]["dependencies"]]
-    asked += [one for extra in EXTRAS for one in PROJECT["project"]["optional-dependencies"][extra]]
+    extras = {"federated", "train"} if federated else EXTRAS - {"federated"}
+    asked += [one for extra in extras for one in PROJECT["project"]["optional-dependencies"][extra]]
     names = {re.split(r"[\[<>=;!]", one)[0].strip().lower().replace("_", "-") for one in asked}
     assert names - {"sfumato"} <= pinned
 

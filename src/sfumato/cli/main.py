@@ -31,6 +31,7 @@ from sfumato.cli import (
     embed,
     evaluate_synthetic,
     explain,
+    federate,
     footprint,
     init,
     measure,
@@ -100,6 +101,7 @@ app.command("scan", cls=Configured)(policy.scan)
 app.command("plan", cls=Configured)(plan.plan)
 app.command("footprint", cls=Configured)(footprint.footprint)
 app.command("train", cls=Configured)(train.train)
+app.command("federate", cls=Configured)(federate.federate)
 app.command("tune", cls=Configured)(tune.tune)
 app.command("evaluate", cls=Configured)(model.evaluate)
 app.command("evaluate-synthetic", cls=Configured)(evaluate_synthetic.evaluate_synthetic)

@@ -124,7 +124,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         str,
         typer.Option(
             "--optimizer",
-            metavar="adam|adam-bc|sgd",
+            metavar="adam|adam-bc|momentum|sgd",
             help="What takes the steps; adam-bc knows how much of a gradient is noise.",
         ),
     ] = "adam",
@@ -207,7 +207,7 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
         note(f"there is no run in {output} yet: a new one begins")
     with note_warnings():
         with (
-            _noting_what_is_kept(folder),
+            noting_what_is_kept(folder),
             training_bar() as announce,
             announcing(announce),
         ):
@@ -281,7 +281,8 @@ def train(  # noqa: PLR0913  # a command's options are its parameters
 
 
 @contextmanager
-def _noting_what_is_kept(folder: RunFolder) -> Iterator[None]:
+def noting_what_is_kept(folder: RunFolder) -> Iterator[None]:
+    """Say after Ctrl-C that a run can go on."""
     try:
         yield
     except KeyboardInterrupt:

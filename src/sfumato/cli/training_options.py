@@ -134,12 +134,13 @@ MethodOption = Annotated[
     str,
     typer.Option(
         "--method",
-        metavar="private|rgp|gep|selective|interleaved|twice|directional|per-record|redacted|plain",
+        metavar="private|rgp|gep|federated|selective|interleaved|twice|directional|per-record|redacted|"
+        "plain",
         help="DP-SGD on everything; the same through thin carriers of large matrices, or in a "
-        "basis of public gradients; DP-SGD only where --policy finds something, plain steps on the "
-        "masked rest; both in turns along each document (lstm only); first on masked text, then "
-        "DP-SGD on what was masked; directions of gradients, turned or with noise for each record; "
-        "on masked text alone; no privacy.",
+        "basis of public gradients; updates of authors in the place of gradients; DP-SGD only "
+        "where --policy finds something, plain steps on the masked rest; both in turns along each "
+        "document (lstm only); first on masked text, then DP-SGD on what was masked; directions of "
+        "gradients, turned or with noise for each record; on masked text alone; no privacy.",
     ),
 ]
 TrainEpsilonOption = Annotated[

@@ -140,7 +140,10 @@ def tune(  # noqa: PLR0913  # a command's options are its parameters
     class_weights: training_options.ClassWeightsOption = None,
     learning_rate: Annotated[float, typer.Option("--learning-rate", help="Step size.")] = 1e-3,
     optimizer: Annotated[
-        str, typer.Option("--optimizer", metavar="adam|adam-bc|sgd", help="What takes the steps.")
+        str,
+        typer.Option(
+            "--optimizer", metavar="adam|adam-bc|momentum|sgd", help="What takes the steps."
+        ),
     ] = "adam",
     schedule: Annotated[
         str,

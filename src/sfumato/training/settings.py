@@ -32,7 +32,7 @@ from sfumato.training.stages import Schedule
 if TYPE_CHECKING:
     from sfumato.training.vocabulary import PrivateVocabulary
 
-OPTIMIZERS = ("adam", "adam-bc", "sgd")
+OPTIMIZERS = ("adam", "adam-bc", "momentum", "sgd")
 LARGEST_RATE = 1e6  # above it weights overflow, whatever the gradient
 AUTO = "auto"  # Poisson sampling, unless the method needs another one
 BALANCED = "balanced"  # weights of classes that are computed from the labels

@@ -7,6 +7,7 @@ from typing import Any
 
 from sfumato.audits.exhibits import (
     encoders,
+    federation,
     gradients,
     histograms,
     processes,
@@ -34,6 +35,11 @@ EXHIBITS = (
     encoders.DPTEXT,
     processes.EQUAL_COINS,
     representations.FEDERATE,
+    federation.METRICS,
+    federation.MISSING,
+    federation.NEXT_NORM,
+    federation.UNDEFINED,
+    federation.WEIGHTS,
     gradients.KAPPA_ACROSS_DIMENSIONS,
     rewriting.KEPT_STOP_WORDS,
     gradients.MICRO_BATCHES,
