@@ -9,6 +9,7 @@ seeds with their 95 % intervals, as reports have them.
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,16 @@ from sfumato.studies.folder import DONE, StudyFolder
 from sfumato.studies.watch import spoken
 
 METRICS = ("perplexity", "accuracy", "auc loss")
+MEMBERS, OTHERS = 1000, 300
+
+
+def spread(members: int, others: int) -> float:
+    """The standard error of an AUC where there is nothing to find (Mann and Whitney 1947).
+
+    >>> round(spread(1000, 300), 3)
+    0.019
+    """
+    return math.sqrt((members + others + 1) / (12 * members * others))
 
 
 def main() -> None:
@@ -29,14 +40,20 @@ def main() -> None:
 
 
 def table(folder: StudyFolder) -> Iterator[str]:
-    """Every figure by method and level, then what is proven."""
+    """What could be seen, every figure by method and level, then what is proven."""
+    yield (
+        f"Power: with {MEMBERS:,} dialogues of authors and {OTHERS} others, an AUC that is 0.5 has "
+        f"an interval of ± {1.96 * spread(MEMBERS, OTHERS):.3f}; smaller leaks cannot be seen.\n"
+    )
     rows = [row for row in folder.rows() if row.metric in METRICS and row.group is None]
-    found = [point for quantity in quantities(rows) for point in points(rows, quantity)]
-    yield "| training | ε | figure | mean over seeds (95 %) | seeds |"
+    yield "| figure | training | ε | mean over seeds (95 %) | seeds |"
     yield "|---|---|---|---|---|"
-    for one in sorted(found, key=lambda point: (point.metric, point.method, point.level or 0)):
-        level = "none" if one.level is None else f"{one.level:g}"
-        yield f"| {one.method} | {level} | {one.metric} | {_shown(one)} | {one.seeds} |"
+    for quantity in quantities(rows):
+        found = points(rows, quantity)
+        for one in sorted(found, key=lambda point: (point.level is not None, point.method)):
+            level = "none" if one.level is None else f"{one.level:g}"
+            told = f"{quantity.metric} | {one.method} | {level} | {_shown(one)} | {one.seeds}"
+            yield f"| {told} |"
     cells = folder.cells()
     done = [cell for cell in cells if cell.state == DONE]
     noise = {
