@@ -15,8 +15,8 @@ from pathlib import Path
 
 from sfumato.reports.series import SeriesPoint, points, quantities
 from sfumato.studies.cell import RUN
+from sfumato.studies.expected import spoken
 from sfumato.studies.folder import DONE, StudyFolder
-from sfumato.studies.watch import spoken
 
 METRICS = ("perplexity", "accuracy", "auc loss")
 MEMBERS, OTHERS = 1000, 300

@@ -30,6 +30,7 @@ from sfumato.core.errors import BadInput, InvalidArgument
 from sfumato.core.settings import shown_settings
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.training.methods.base import TRAINING, Prepared, Task, TrainingMethod
+from sfumato.training.processes.team import current_team
 from sfumato.training.stages import lengths
 
 if TYPE_CHECKING:
@@ -87,8 +88,13 @@ class Federated(TrainingMethod):
         )
 
     def check(self, request: Request) -> None:
-        """Refuse another unit than the author, and other clipping than that of an update."""
+        """Refuse several processes, another unit than the author, and clipping of another kind."""
         super().check(request)
+        if current_team().size > 1:
+            raise InvalidArgument(
+                "the method federated has clients of its own, which train one after the other in "
+                "one process: start it in one"
+            )
         if request.privacy.unit != "author":
             raise InvalidArgument(
                 "the method federated protects its clients, and these are the authors: give "

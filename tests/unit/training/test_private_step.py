@@ -296,7 +296,6 @@ def test_a_record_without_a_finite_gradient_stops_training_and_leaves_no_trace(
 
 def test_an_optimizer_of_other_parameters_is_refused() -> None:
     model = Recurrent()
-    settings = {"noise_multiplier": 1.0, "expected_batch_size": 4.0}
     for parameters, reason in (
         (model.lstm.parameters(), r"does not have embedding\.weight"),
         ([*model.parameters(), nn.Parameter(torch.ones(2))], "1 trainable parameters"),
@@ -306,8 +305,9 @@ def test_an_optimizer_of_other_parameters_is_refused() -> None:
                 model,
                 SGD(parameters, lr=1.0),
                 clipper=Flat(1.0),
+                noise_multiplier=1.0,
+                expected_batch_size=4.0,
                 randomness=Randomness.secure(),
-                **settings,
             )
 
 

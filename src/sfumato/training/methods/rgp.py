@@ -105,9 +105,7 @@ class Rgp(Private):
             _freeze_others(task, carried)
         prepared = self.planned(task, instead=CarriedWeights(network, carried))
 
-        def fit(
-            randomness: Randomness, folder: RunFolder | None, watch: WatchSteps | None
-        ) -> Guarantee:
+        def fit(randomness: Randomness, folder: RunFolder, watch: WatchSteps | None) -> Guarantee:
             carried.draw(randomness.stream(ADAPTER))  # a resumed run restores those it had
             try:
                 return prepared.fit(randomness, folder, watch)

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from sfumato.catalog import entries
+from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.models.load import LoadedModel
 from sfumato.policies.patterns import Digits
@@ -117,7 +118,7 @@ def public_file(folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("method", sorted(entries("methods")))
+@pytest.mark.parametrize("method", sorted({*entries("methods")} - {"federated"}))
 def test_two_processes_train_the_model_of_one(method: str, tmp_path: Path) -> None:
     own = {"public": str(public_file(tmp_path))} if method == "gep" else {}
     asked = request(method, own=own)
@@ -128,6 +129,14 @@ def test_two_processes_train_the_model_of_one(method: str, tmp_path: Path) -> No
     assert distance(alone, together[0]) <= CLOSE
     for name in ("ledger.jsonl", "guarantee.json", "config.json"):
         assert (tmp_path / "one" / name).read_text() == (tmp_path / "two" / name).read_text()
+
+
+def test_a_federation_has_clients_of_its_own_and_is_refused(tmp_path: Path) -> None:
+    asked = request("federated", unit="author")
+    for refused in run_as_team(2, lambda _: trained(asked, tmp_path / "run")):
+        assert isinstance(refused, InvalidArgument)
+        assert "in one process" in str(refused)
+    assert not (tmp_path / "run" / "ledger.jsonl").exists()
 
 
 LIKE: dict[str, Callable[[], Request]] = {
