@@ -12,7 +12,9 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.studies import worker
 from sfumato.studies.cell import MEASURE, RELEASE, Cell
 from sfumato.studies.expected import Durations, Estimate, read_end
+from sfumato.studies.folder import StudyFolder
 from sfumato.studies.grid import Grid, list_cells
+from sfumato.studies.kinds.context import CellResult, Context
 from sfumato.studies.letter import WIDTH
 from sfumato.studies.study import Study
 from small_study import SMALL, small_study
@@ -106,7 +108,7 @@ def test_after_the_end_nothing_is_begun_and_another_run_goes_on(
     monkeypatch.setattr("sfumato.studies.deadline.time.time", lambda: now[0])
     compute = worker.compute
 
-    def one_minute(context: worker.Context) -> worker.CellResult:
+    def one_minute(context: Context) -> CellResult:
         now[0] += 60.0
         return compute(context)
 
@@ -124,7 +126,7 @@ def test_a_cell_that_would_end_too_late_is_not_begun_and_a_shorter_one_is(
     study = Study.parse(SMALL, folder=tmp_path, name="small")
     study.run(workers=0)
     monkeypatch.setattr(
-        worker.StudyFolder, "seconds", lambda _, key: 1e6 if key.startswith(MEASURE) else 0.0
+        StudyFolder, "seconds", lambda _, key: 1e6 if key.startswith(MEASURE) else 0.0
     )
     more = Study.parse(SMALL.replace("[1, 2]", "[1, 2, 3]"), folder=tmp_path, name="small")
     found = more.run(workers=0, resume=True, until="20m")
