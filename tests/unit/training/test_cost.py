@@ -56,8 +56,8 @@ def test_a_trial_that_moves_the_weights_is_caught(monkeypatch: pytest.MonkeyPatc
     """Sabotage: the trial takes a step."""
     honest = cost._time
 
-    def stepping(network: torch.nn.Module, *rest: object) -> float:
-        taken = honest(network, *rest)  # type: ignore[arg-type]
+    def stepping(network: torch.nn.Module, *rest: object, two_passes: bool) -> float:
+        taken = honest(network, *rest, two_passes=two_passes)  # type: ignore[arg-type]
         with torch.no_grad():
             for one in network.parameters():
                 one.add_(1e-3)

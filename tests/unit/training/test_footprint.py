@@ -53,7 +53,7 @@ def counted(what: str) -> tuple[int, int]:
     try:
         with count, measured.never_compared(recording):
             grads = {one: torch.ones_like(one) for one in model.parameters()}
-            measured._update(optimizer, grads)  # type: ignore[arg-type]
+            measured._update(optimizer, grads)
             count.start()
             measured._take_step(model, recording, optimizer, (ROWS, PLACES))
     finally:

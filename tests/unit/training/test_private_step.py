@@ -307,7 +307,7 @@ def test_an_optimizer_of_other_parameters_is_refused() -> None:
                 SGD(parameters, lr=1.0),
                 clipper=Flat(1.0),
                 randomness=Randomness.secure(),
-                **settings,
+                **settings,  # type: ignore[arg-type]
             )
 
 
