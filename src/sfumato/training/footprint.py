@@ -9,8 +9,8 @@ Care
     The peak is that of tensors. A process has more: Python, torch itself, and what allocators keep;
     a measured process needs some hundred megabytes more. Data decide a few sizes; then the largest
     is taken: all tokens of a batch differ, and no row is shorter than the others. Rows are compared
-    in the first batches (``clipping.row_checks``), before there is a state of the optimizer; that
-    needs no more than a later step.
+    in the first two batches, and in few later ones (``clipping.row_checks``). That holds the scores
+    and sums of several batches at a time and is not counted here.
 """
 
 from __future__ import annotations
