@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from sfumato.federation.deployment import Deployment
 from sfumato.federation.flower import ARRAYS, PrivateAveraging, serve, to_arrays
 from sfumato.federation.server import Server
 from sfumato.training.checkpoints import Checkpoint
+from sfumato.training.settings import Course
 from unit.federation.test_method import documents
 from unit.training.runs import Killed, same, tokenizer, weights
 
@@ -235,7 +237,11 @@ def test_the_set_of_clients_is_that_of_the_plan(texts: Path, tmp_path: Path) -> 
         for some in ([1, 2, 3], [1, 2, 3, 4, 4]):
             with pytest.raises(InvalidArgument, match="the plan is for 5 clients"):
                 PrivateAveraging(server, some)
-        strategy = PrivateAveraging(server, [1, 2, 3, 4, 5])
+        nodes = [1, 2, 3, 4, 5]
+        unsaved = replace(server, course=Course(checkpoint_every=2), ledger=object())
+        with pytest.raises(InvalidArgument, match="checkpoint_every=1"):
+            PrivateAveraging(unsaved, nodes)
+        strategy = PrivateAveraging(server, nodes)
         with pytest.raises(InvalidArgument, match="no round is open"):
             strategy.aggregate_train(1, [])
         assert list(strategy.configure_evaluate(1, to_arrays({}), None, None)) == []

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.core.errors import UndefinedGradient as UndefinedGradient
     from sfumato.core.errors import UnknownName as UnknownName
     from sfumato.core.errors import UnknownWords as UnknownWords
+    from sfumato.core.errors import UnsteadyGradient as UnsteadyGradient
     from sfumato.core.errors import UnsupportedLayer as UnsupportedLayer
     from sfumato.core.keys import Key as Key
     from sfumato.core.randomness import Randomness as Randomness
@@ -48,7 +49,7 @@ else:
                 "MissingInput MissingModel MissingRight MissingToken "
                 "OutcomeForgotten OutputExists ServiceFailed ServiceUnavailable "
                 "SfumatoError StorageFailed TookTooLong UndecodableText "
-                "UndefinedGradient UnknownName UnknownWords UnsupportedLayer "
+                "UndefinedGradient UnknownName UnknownWords UnsteadyGradient UnsupportedLayer "
             ),
             "sfumato.core.keys": "Key",
             "sfumato.core.randomness": "Randomness",
@@ -85,5 +86,6 @@ __all__ = [
     "UndefinedGradient",
     "UnknownName",
     "UnknownWords",
+    "UnsteadyGradient",
     "UnsupportedLayer",
 ]

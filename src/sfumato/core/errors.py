@@ -4,7 +4,8 @@
     ├── InvalidArgument (ValueError)         a setting outside what is allowed
     │   ├── UnknownName                      a name that is not known, with the nearest one
     │   └── UnsupportedLayer                 a layer whose per-example gradients are not known
-    │       └── CoupledRows                  examples of a batch that influence each other
+    │       ├── CoupledRows                  examples of a batch that influence each other
+    │       └── UnsteadyGradient             a second backward pass that computes other numbers
     ├── BadInput (ValueError)                the data are not what was announced
     │   ├── MissingInput                     an attack lacks something, and how to make it
     │   ├── MissingAccount                   a budget has no account of that name
@@ -79,6 +80,10 @@ class CoupledRows(UnsupportedLayer):
     """Rows of a batch that influence each other, so that clipping each of them bounds nothing."""
 
 
+class UnsteadyGradient(UnsupportedLayer):
+    """A second backward pass with other numbers than the first; of which record is secret."""
+
+
 class BadInput(SfumatoError, ValueError):
     """The data are not what was announced."""
 
@@ -101,6 +106,10 @@ class MalformedVectors(BadInput):
 
 class UndefinedGradient(BadInput):
     """A record whose gradient is not finite; the message does not say which, as that is secret."""
+
+
+# Errors that depend on the records of a step: the step that they end is charged.
+ENDED_BY_RECORDS = (UndefinedGradient, CoupledRows, UnsteadyGradient)
 
 
 class TookTooLong(BadInput):

@@ -16,7 +16,8 @@ Reference
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -70,14 +71,25 @@ class LocalTraining:
         *,
         tokens_at_once: int = 4096,
     ) -> Trained:
-        """Train from ``start`` on all records, in place; a record is a document of the client."""
+        """Train from ``start`` on all records; a record is a document of the client.
+
+        Afterwards, and after an error, the model is as it was before.
+        """
         network: Any = model.begin_training()
-        weights = {name: one for name, one in network.named_parameters() if one.requires_grad}
+        with _put_back(network):
+            return self._train(network, start, records, randomness, tokens_at_once)
+
+    def _train(
+        self,
+        network: Any,
+        start: Mapping[str, Tensor],
+        records: TokenRecords,
+        randomness: Randomness,
+        tokens_at_once: int,
+    ) -> Trained:
+        weights = _trained(network)
         for name, one in weights.items():
             one.data.copy_(start[name])
-        # Numbers that a forward pass changes, such as running means, get no bound and no noise:
-        # they stay with the client.
-        before = {name: one.clone() for name, one in network.named_buffers()}
         optimizer = torch.optim.SGD(weights.values(), lr=self.learning_rate)
         loss, tokens = 0.0, 0
         with hide_members(), draw_weights_from(randomness.stream(_DROPOUT)):
@@ -98,11 +110,30 @@ class LocalTraining:
                         loss += float(losses.detach().sum())
                         tokens += int(rows.attention_mask.sum())
                     optimizer.step()
-        optimizer.zero_grad()
-        for name, one in network.named_buffers():
-            one.copy_(before[name])
         found = {name: one.detach().clone() for name, one in weights.items()}
         return Trained(found, loss / max(1, self.epochs * len(records)), tokens)
+
+
+def _trained(network: torch.nn.Module) -> dict[str, torch.nn.Parameter]:
+    return {name: one for name, one in network.named_parameters() if one.requires_grad}
+
+
+@contextmanager
+def _put_back(network: torch.nn.Module) -> Iterator[None]:
+    """Whatever happens within this block, the network is then as it was before.
+
+    What a client has computed has no bound and no noise: not its weights, nor numbers that a
+    forward pass changes, such as running means. In a simulation the network is the server's, and
+    whoever has it must not find them there.
+    """
+    changed: dict[str, Tensor] = {**_trained(network), **dict(network.named_buffers())}
+    before = {name: one.detach().clone() for name, one in changed.items()}
+    try:
+        yield
+    finally:
+        for name, one in changed.items():
+            one.data.copy_(before[name])
+            one.grad = None
 
 
 def _rows(records: TokenRecords, members: Sequence[int] | NDArray[np.intp], most: int) -> Any:

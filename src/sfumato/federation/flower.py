@@ -71,6 +71,7 @@ class PrivateAveraging(Strategy):  # type: ignore[misc]  # flwr is not typed her
                 f"the plan is for {server.plan.units:,} clients, and there are "
                 f"{len(set(nodes)):,}; their number is public and fixed before the first round"
             )
+        server.refuse_to_send_unsaved()
         self.server = server
         self.nodes = tuple(nodes)
         self._rounds = server.rounds()

@@ -117,6 +117,18 @@ class Server:
         """A copy of the weights that are trained, which clients begin with."""
         return {name: one.detach().clone() for name, one in _trained(self.model).items()}
 
+    def refuse_to_send_unsaved(self) -> None:
+        """Refuse a server whose weights would leave it before their round is charged.
+
+        One that was killed then would count rounds as not taken whose weights clients have seen,
+        and take them again: two releases for the charge of one.
+        """
+        if self.ledger is not None and self.course.checkpoint_every != 1:
+            raise InvalidArgument(
+                "weights are sent to clients after every round, so every round must be charged and "
+                "saved before: `checkpoint_every=1`"
+            )
+
     def take(self, batch: LogicalBatch, start: dict[str, Tensor], replies: Iterable[Reply]) -> None:
         """Finish a round: what the noisy mean of all updates since ``start`` makes of the weights.
 

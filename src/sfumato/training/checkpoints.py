@@ -49,7 +49,7 @@ import torch
 
 from sfumato.accounting.ledger import Ledger
 from sfumato.core.checks import at_least, between
-from sfumato.core.errors import CannotResume, CoupledRows, StorageFailed, UndefinedGradient
+from sfumato.core.errors import ENDED_BY_RECORDS, CannotResume, StorageFailed
 from sfumato.core.files import replace_file
 from sfumato.core.randomness import Randomness
 from sfumato.training.folder import RunFolder
@@ -271,14 +271,14 @@ def last_checkpoint(folder: RunFolder | None, ledger: Ledger | None) -> Checkpoi
 
 @contextmanager
 def paid_if_undefined(ledger: Ledger | None, steps: int) -> Iterator[None]:
-    """Charge steps that end in ``UndefinedGradient`` or ``CoupledRows``.
+    """Charge steps that end in ``UndefinedGradient``, ``CoupledRows`` or ``UnsteadyGradient``.
 
     The decision to stop depends on their data. If they were free, a run could be resumed until they
     came out differently, and the result would depend on what was seen.
     """
     try:
         yield
-    except (CoupledRows, UndefinedGradient):
+    except ENDED_BY_RECORDS:
         if ledger:
             ledger.charge(steps)
         raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import torch
 import sfumato
 from sfumato.core.errors import BadInput, CannotResume, InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.federation import clients as federation_clients
 from sfumato.federation.clients import LocalTraining
 from sfumato.federation.method import SERVER_SEES, Clients, Federated, client_stream
 from sfumato.federation.server import Server
@@ -166,6 +168,51 @@ def test_what_a_forward_pass_counts_stays_with_the_client() -> None:
     LOCAL.run(model, start, found.documents(0), Randomness.reproducible(1))
     assert max(calls) > 1
     assert float(model.network.seen) == 0.0
+
+
+def test_a_client_that_fails_leaves_nothing_in_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a simulation the model is the server's: whoever catches the error has it in hand."""
+    asked = request(seed=None)
+    model = asked.load(Randomness.secure())
+    before, calls = weights(model), [0]
+
+    def fail(*_: object) -> None:
+        calls[0] += 1
+        if calls[0] == 4:
+            raise MemoryError
+
+    model.network.register_forward_pre_hook(fail)
+    prepared = asked.method.prepare(asked.task(model, documents()))
+    folder = RunFolder(tmp_path)
+    with pytest.raises(MemoryError):
+        prepared.fit(Randomness.reproducible(1), folder, None)
+    assert same(before, weights(model))
+    # The twin: the weights of the client of whom it was.
+    monkeypatch.setattr(federation_clients, "_put_back", lambda _: nullcontext())
+    calls[0] = 0
+    with pytest.raises(MemoryError):
+        prepared.fit(Randomness.reproducible(1), folder, None)
+    assert not same(before, weights(model))
+
+
+def test_rounds_that_are_sent_are_saved_first(tmp_path: Path) -> None:
+    """Otherwise a killed server takes rounds again whose weights were seen."""
+    asked = request()
+    model, plan = asked.load(asked.randomness()), Federated(rounds=4).plan(asked.privacy, 5)
+    for every, folder in ((1, RunFolder(tmp_path)), (50, None)):  # one without a folder never ends
+        course = replace(asked.course, checkpoint_every=every)
+        with Server.opened(model, plan, course, randomness=asked.randomness(), folder=folder) as it:
+            it.refuse_to_send_unsaved()
+    course = replace(asked.course, checkpoint_every=2)
+    with (
+        Server.opened(
+            model, plan, course, randomness=asked.randomness(), folder=RunFolder(tmp_path)
+        ) as it,
+        pytest.raises(InvalidArgument, match="`checkpoint_every=1`"),
+    ):
+        it.refuse_to_send_unsaved()
 
 
 def test_a_client_takes_ordinary_steps() -> None:

@@ -13,11 +13,17 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from sfumato.core.errors import CoupledRows, InvalidArgument, UndefinedGradient
+from sfumato.core.errors import (
+    CoupledRows,
+    InvalidArgument,
+    UndefinedGradient,
+    UnsteadyGradient,
+)
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Notion
 from sfumato.models.load import LoadedModel
 from sfumato.models.lora import Lora
+from sfumato.models.recomputing import recompute
 from sfumato.text.document import Document
 from sfumato.training import loop
 from sfumato.training.batches import physical_batches
@@ -499,6 +505,28 @@ def test_a_detached_mean_over_the_batch_stops_the_run_and_what_was_seen_is_paid(
     drop.register_forward_hook(lambda *seen: seen[-1] - seen[-1].detach().mean(0))
     with pytest.raises(CoupledRows, match="other rows of its batch are replaced"):
         fit(model, many_records(), many_plan(), SGD, randomness=seeded(), folder=folder)
+    assert charged_in(folder) == 1
+
+
+def test_a_second_pass_with_other_numbers_stops_the_run_and_what_was_seen_is_paid(
+    tmp_path: Path,
+) -> None:
+    """Whether it happens may depend on a single record, so to stop is a release of the step."""
+    model, folder = small_model("gpt-small"), new_folder(tmp_path / "run")
+    recompute(model.network, "all")
+    calls = [0]
+
+    def grow(_: object, entered: tuple[torch.Tensor]) -> torch.Tensor:
+        calls[0] += 1
+        return entered[0] * 2.0 ** calls[0]
+
+    named = model.network.named_modules()
+    next(one for name, one in named if name.endswith("mlp")).register_forward_pre_hook(grow)
+    course = Course(optimizer="sgd", recompute="all", checkpoint_every=5)
+    plan = small_plan(units=2, batch_size=2)
+    texts = [Document("all is text"), Document("")]  # a single row is not compared
+    with pytest.raises(UnsteadyGradient, match="other numbers than the first"):
+        fit(model, some_records(texts), plan, course, folder=folder)
     assert charged_in(folder) == 1
 
 

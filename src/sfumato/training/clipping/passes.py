@@ -33,7 +33,7 @@ from typing import NoReturn
 import torch
 from torch import Tensor
 
-from sfumato.core.errors import InvalidArgument, UnsupportedLayer
+from sfumato.core.errors import InvalidArgument, UnsteadyGradient, UnsupportedLayer
 from sfumato.training.clipping.rounding import MeasuredNorms
 from sfumato.training.clipping.slots import Piece, Records, Slot
 
@@ -170,7 +170,7 @@ def refuse_other_numbers(promised: MeasuredNorms, added: MeasuredNorms) -> None:
     """Refuse a sum unless every record adds at most what its scale was computed from."""
     # Which record it was is secret. A bound that is not a number is not within another one.
     if not bool((added.bounds() <= promised.bounds()).all()):
-        raise UnsupportedLayer(
+        raise UnsteadyGradient(
             "the second backward pass computed other numbers than the first, so what it would add "
             "is not what was clipped; nothing of the batch is used. Some layer draws or counts "
             "outside of torch's generators, or a kernel is not deterministic "

@@ -53,7 +53,8 @@ def refuse_other_weights(team: Team, network: torch.nn.Module, bound: float, ste
         digest = blake2b(f"{bound!r}".encode())
         for name, one in network.state_dict().items():
             digest.update(name.encode())
-            digest.update(one.detach().cpu().contiguous().view(torch.uint8).numpy().data)
+            whole = one.detach().cpu().reshape(-1)  # a number by itself has no bytes to view
+            digest.update(whole.view(torch.uint8).numpy().data)
         _compare(team, digest.digest(), STEPPED, step, "weights", _OTHER_MACHINES)
 
 

@@ -3,8 +3,8 @@
 Guarantee
     No process uses a sum, saves it or charges for it unless all have come to the same place of the
     same step without an error. What fails in one fails in all, and is said once. A step that ends
-    because of its records (``UndefinedGradient``, ``CoupledRows``) ends as such everywhere, so that
-    the leader charges for it whoever had the record.
+    because of its records (``ENDED_BY_RECORDS``) ends as such everywhere, so that the leader
+    charges for it whoever had the record.
 
 Why it holds
     Before any sum, every process tells all others how it fares and where it is. One that has failed
@@ -22,13 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from sfumato.core.errors import (
-    CoupledRows,
-    ProcessesDisagree,
-    ProcessLost,
-    SfumatoError,
-    UndefinedGradient,
-)
+from sfumato.core.errors import ENDED_BY_RECORDS, ProcessesDisagree, ProcessLost, SfumatoError
 from sfumato.training.processes.team import Team, leads
 
 if TYPE_CHECKING:
@@ -38,8 +32,9 @@ T = TypeVar("T")
 
 # Where processes meet, as a number that is sent.
 STARTED, SUMMED, STEPPED, LED, COUNTED = range(1, 6)
-# How a process fares: well, or by which error it has failed.
-_WELL, _FAILED, _UNDEFINED, _COUPLED = range(4)
+# How a process fares: well, or by which error it has failed; further numbers are those that the
+# records of a step may end it with.
+_WELL, _FAILED, _ENDED = range(3)
 # Every meeting sends as many numbers, so that one can stand for another.
 _NUMBERS = 6
 
@@ -89,9 +84,8 @@ def agree_to_save(
 
 
 def _kind(error: Exception) -> int:
-    if isinstance(error, UndefinedGradient):
-        return _UNDEFINED
-    return _COUPLED if isinstance(error, CoupledRows) else _FAILED
+    found = (n for n, one in enumerate(ENDED_BY_RECORDS, start=_ENDED) if isinstance(error, one))
+    return next(found, _FAILED)
 
 
 def _met(team: Team, said: tuple[float, ...], error: Exception | None) -> list[tuple[float, ...]]:
@@ -121,4 +115,4 @@ def _told(team: Team, speaker: int, kind: int, error: Exception | None) -> Excep
     return error
 
 
-_HEARD: dict[int, type[SfumatoError]] = {_UNDEFINED: UndefinedGradient, _COUPLED: CoupledRows}
+_HEARD: dict[int, type[SfumatoError]] = dict(enumerate(ENDED_BY_RECORDS, start=_ENDED))

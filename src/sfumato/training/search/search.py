@@ -39,12 +39,11 @@ from typing import Any
 from sfumato.accounting.budget.charges import Claim
 from sfumato.accounting.budget.payment import Hold, Payment, digest_of, refuse_seed
 from sfumato.core.errors import (
+    ENDED_BY_RECORDS,
     BadInput,
     CannotResume,
-    CoupledRows,
     InvalidArgument,
     StorageFailed,
-    UndefinedGradient,
 )
 from sfumato.core.files import sync_folder
 from sfumato.core.json import write_number
@@ -218,7 +217,7 @@ def _scored(
             )
             search.plan.check(made.plan, drawn)
             return score.of(made.model, search.randomness(SCORES, state.done))
-    except (CoupledRows, UndefinedGradient):
+    except ENDED_BY_RECORDS:
         return failed
     except CannotResume:
         # Its steps are charged, and nobody has their results.

@@ -21,7 +21,12 @@ from transformers import (
 
 from clipping_adversary import MODELS, canceled, contribution, drawn, opposed
 from naive_gradients import gradients_of_records, norm
-from sfumato.core.errors import CoupledRows, InvalidArgument, UnsupportedLayer
+from sfumato.core.errors import (
+    CoupledRows,
+    InvalidArgument,
+    UnsteadyGradient,
+    UnsupportedLayer,
+)
 from sfumato.core.randomness import Randomness
 from sfumato.models.recomputing import recompute
 from sfumato.training.clipping import passes, recording
@@ -204,7 +209,7 @@ def test_a_second_pass_with_other_numbers_adds_nothing(
     factor: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert grown(1.0) <= 0.5 * MOST
-    with pytest.raises(UnsupportedLayer, match="other numbers than the first"):
+    with pytest.raises(UnsteadyGradient, match="other numbers than the first"):
         grown(factor)
     # The twin: without the second measurement, a record would add more than the clipping norm.
     monkeypatch.setattr(recording, "refuse_other_numbers", lambda *_: None)
