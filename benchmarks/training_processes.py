@@ -2,15 +2,18 @@
 
 One thread for each process, so that two processes have twice the processors of one. What a process
 imports is imported before, and models are small, so sums and meetings weigh more than they usually
-do.
+do. A quick run has a quarter of the batch, so they weigh even more there.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import traceback
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NoReturn
 
 import torch
 
@@ -27,7 +30,7 @@ from sfumato.training.settings import Course
 from sfumato.training.stages import Stage
 
 SIZES = (1, 2)
-BATCH, CONTEXT = 64, 64
+BATCH, QUICK_BATCH, CONTEXT = 64, 16, 64
 
 
 def run(quick: bool) -> list[Row]:
@@ -35,10 +38,11 @@ def run(quick: bool) -> list[Row]:
     rows: list[Row] = []
     torch.set_num_threads(1)
     for model in ("lstm", "gpt-small"):
-        steps = 2 if quick else 8
+        steps, batch = (2, QUICK_BATCH) if quick else (8, BATCH)
         load_model(model, randomness=Randomness.secure())
-        records = _records(model)
-        work = {f"{size}": _work(model, records, steps, size) for size in SIZES}
+        records = _records(model, batch)
+        stage = Stage(steps=steps, batch_size=batch, noise_multiplier=1.0)
+        work = {f"{size}": _work(model, records, stage, size) for size in SIZES}
         timings = by_turns(work, 1 if quick else 5, warm=not quick)
         rows += [
             {
@@ -53,20 +57,16 @@ def run(quick: bool) -> list[Row]:
     return rows
 
 
-def _records(model: str) -> TokenRecords:
+def _records(model: str, batch: int) -> TokenRecords:
     tokenizer = load_model(model, randomness=Randomness.secure()).tokenizer
     text = "the same few words again and again, so that a record is as long as a context is "
-    documents = [Document(f"{number} {text * 4}") for number in range(4 * BATCH)]
+    documents = [Document(f"{number} {text * 4}") for number in range(4 * batch)]
     return make_language_records(documents, tokenizer, Cut(context=CONTEXT, long="truncate"))
 
 
-def _work(model: str, records: TokenRecords, steps: int, size: int) -> Work:
+def _work(model: str, records: TokenRecords, stage: Stage, size: int) -> Work:
     def train() -> None:
-        plan = Plan(
-            units=len(records),
-            stages=(Stage(steps=steps, batch_size=BATCH, noise_multiplier=1.0),),
-            accountant="rdp",
-        )
+        plan = Plan(units=len(records), stages=(stage,), accountant="rdp")
         with TemporaryDirectory() as folder, joined() as team:
             place = RunFolder(Path(folder)) if team.rank == 0 else None
             loaded = load_model(model, randomness=Randomness.secure())
@@ -81,15 +81,37 @@ def _together(train: Work, size: int) -> None:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
     told = {"WORLD_SIZE": size, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    children = []
+    children: set[int] = set()
     for rank in range(size):
         child = os.fork()
         if child == 0:
             os.environ.update({name: str(one) for name, one in (told | {"RANK": rank}).items()})
-            try:
-                train()
-            finally:
-                os._exit(0)
-        children.append(child)
-    for child in children:
-        os.waitpid(child, 0)
+            _do_and_leave(train)
+        children.add(child)
+    _wait_for(children)
+
+
+def _do_and_leave(work: Work) -> NoReturn:
+    """In a process of its own: nothing that was inherited is tidied up here."""
+    failed = 1
+    try:
+        work()
+        failed = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(failed)
+
+
+def _wait_for(children: set[int]) -> None:
+    """Until all have ended; one that failed would leave the others waiting for it, for hours."""
+    try:
+        while children:
+            child, status = os.wait()
+            children.discard(child)
+            if status:
+                raise RuntimeError("a training process failed")
+    finally:
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)

@@ -68,12 +68,10 @@ _Members = dict[str, list[_Member]]
 def _records(stream: BinaryIO, layout: Layout) -> Iterator[Record]:
     for name in layout.drop:
         refuse_elements(name)
-    count = layout.skipped
     for number, line in decode_lines(stream, layout.encoding, layout.skipped):
         if not line.strip(_SPACE + _MARK):
             yield Record(line, line=number)
             continue
-        count += 1
         members = _members(line, number)
         nested = _Nested(line, members, number)
         texts = nested.every_text() if layout.whole_record else nested.texts(layout.fields)
@@ -81,7 +79,7 @@ def _records(stream: BinaryIO, layout: Layout) -> Iterator[Record]:
         left = nested.left(layout, texts, gone) if layout.others else ()
         yield from Record(
             line,
-            id=_identity(members, layout, count),
+            id=_identity(members, layout, number),
             line=number,
             author=_name(members, "author_field", layout.author_field, number),
             labels=labels_of(
@@ -306,10 +304,11 @@ def _twice(field: str, line: int) -> MalformedRecord:
     return MalformedRecord(f"line {line}: the field {field!r} stands there twice")
 
 
-def _identity(members: _Members, layout: Layout, count: int) -> str:
+def _identity(members: _Members, layout: Layout, number: int) -> str:
+    # Else the line: it is known to whoever passes over the lines before, blank ones or not.
     given = members.get(layout.id_field)
     value = given[0].value if given else None
-    return str(value) if isinstance(value, str) else str(count)
+    return str(value) if isinstance(value, str) else str(number)
 
 
 def _name(members: _Members, setting: str, field: str | None, line: int) -> str | None:

@@ -43,9 +43,9 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Source:
     return make(tmp_path, request.param)
 
 
-def _read(chunk: Chunk) -> list[tuple[str, str | None]]:
-    """Texts and the lines they stand in; one without an id of its own may be numbered anew."""
-    return [(one.text, one.place) for one in chunk.documents()]
+def _read(chunk: Chunk) -> list[tuple[str, str | None, str | None]]:
+    """Texts, the lines they stand in, and what they are called, on which a policy may depend."""
+    return [(one.text, one.place, one.id) for one in chunk.documents()]
 
 
 def test_in_any_order_lines_lead_to_the_same_chunks_as_reading(source: Source) -> None:
