@@ -18,6 +18,7 @@ ALLOWED = {
     "torch.load": {"training/checkpoints.py"},
     "spacy.load": {"policies/linguistic/pipelines.py"},
     "pickle.load": {"studies/worker.py"},
+    "pickle.loads": {"engines/errand.py"},  # what our own driver has sealed
     "np.load": {
         "attacks/membership/shadows.py",
         "attacks/properties/shadows.py",
@@ -31,7 +32,7 @@ ALLOWED = {
     "exec_module": {"core/own_code.py"},
 }
 ANYWHERE_BAD = {
-    "pickle.loads", "pickle_loads", "joblib.load", "load_dataset", "load_model_from_path",
+    "pickle_loads", "joblib.load", "load_dataset", "load_model_from_path",
     "load_model_from_package", "load_adapter", "marshal.loads", "shelve.open", "unsafe_load",
     "hub.load", "built-in eval", "built-in exec",
 }  # fmt: skip

@@ -139,12 +139,15 @@ def test_the_bound_stays_below_the_claimed_level(case: str) -> None:
 
 
 def without_noise(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(release, "add_noise", lambda *_: None)
+    def silently(totals: Any, deviation: float, randomness: Randomness, *team: Any) -> Tensor:
+        return add_noise(totals, deviation * 1e-12, randomness, *team)  # and says it was added
+
+    patch.setattr(release, "add_noise", silently)
 
 
 def with_little_noise(patch: pytest.MonkeyPatch) -> None:
-    def quietly(totals: Any, deviation: float, randomness: Randomness) -> None:
-        add_noise(totals, deviation / 120, randomness)
+    def quietly(totals: Any, deviation: float, randomness: Randomness, *team: Any) -> Tensor:
+        return add_noise(totals, deviation / 120, randomness, *team)
 
     patch.setattr(release, "add_noise", quietly)
 

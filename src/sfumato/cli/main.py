@@ -61,6 +61,7 @@ from sfumato.core.errors import (
     IncomparableGuarantees,
     InvalidArgument,
     MissingExtra,
+    ProcessesDisagree,
     ProcessLost,
     ServiceFailed,
     SfumatoError,
@@ -78,6 +79,7 @@ EXIT_CODES: dict[type[SfumatoError], int] = {
     StorageFailed: 4,
     ServiceFailed: 4,
     ProcessLost: 4,
+    ProcessesDisagree: 4,
     MissingExtra: 5,
     SfumatoError: 70,
 }

@@ -44,6 +44,8 @@ CODES = {
     "MissingModel": 4,
     "OutputExists": 4,
     "InputChanged": 4,
+    "ProcessLost": 4,
+    "ProcessesDisagree": 4,
     "CannotResume": 4,
     "CannotUnseal": 3,
     "MissingRight": 4,

@@ -286,11 +286,11 @@ def repeated_noise(folder: RunFolder, patch: pytest.MonkeyPatch) -> int:
     drawn: list[tuple[float, ...]] = []
     honest = add_noise
 
-    def spy(totals: Any, deviation: float, randomness: Randomness) -> None:
+    def spy(totals: Any, deviation: float, randomness: Randomness, *team: Any) -> torch.Tensor:
         peek = Randomness.reproducible(SEED)
         peek.path = randomness.stream(0).path
         drawn.append(tuple(peek.normal(1, 4)[0]))
-        honest(totals, deviation, randomness)
+        return honest(totals, deviation, randomness, *team)
 
     with patch.context() as spying:
         spying.setattr(release, "add_noise", spy)

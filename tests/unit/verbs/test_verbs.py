@@ -72,6 +72,8 @@ VERBS: dict[str, Callable[..., object]] = {
     "embed": sfumato.embed,
     "evaluate-synthetic": sfumato.evaluate_synthetic,
     "explain": sfumato.explain,
+    "federate": sfumato.federate,
+    "footprint": sfumato.footprint,
     "ngrams": sfumato.ngrams,
     "privatize": sfumato.privatize,
     "report": sfumato.report,
@@ -100,6 +102,7 @@ RENAMED: dict[str, dict[str, str]] = {
     "embed": {"no_header": "header"},
     "ngrams": {"no_header": "header"},
     "evaluate-synthetic": {"no_header": "header"},
+    "federate": {"output": "folder", "no_header": "header"},
     "scan": {"no_header": "header"},
     "synthesize": {"no_header": "header"},
     "tokenizer train": {"output": "folder", "no_header": "header"},
@@ -292,6 +295,12 @@ READERS: dict[str, tuple[Callable[[str], object], str]] = {
     "train": (
         lambda path: sfumato.train(path, f"{path}.run", field=PAIR, epsilon=8, model="lstm"),
         "train IN -o IN.run --epsilon 8 --model lstm",
+    ),
+    "federate": (
+        lambda path: sfumato.federate(
+            path, f"{path}.run", field=PAIR, author_field="c", epsilon=8, model="lstm"
+        ),
+        "federate IN -o IN.run --author-field c --epsilon 8 --model lstm",
     ),
     "scan": (lambda path: sfumato.scan(path, field=PAIR, policy="digits").finish(), "scan IN"),
     "compare": (

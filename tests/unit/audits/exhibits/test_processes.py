@@ -28,8 +28,9 @@ def test_equal_coins_show_in_the_records_of_others() -> None:
     without, beside = (drawn(processes.shards(equal=True), number) for number in (0, 1))
     assert without.mean() == pytest.approx(0.0, abs=0.15)
     assert beside.mean() == pytest.approx(uses, abs=0.2)
-    # Independent coins are seldom all there: hardly anything is found.
-    assert abs(drawn(processes.shards(equal=False), 1).mean()) < uses / 2
+    # Independent coins are seldom all there: the record changes little in what seems to be so.
+    means = [drawn(processes.shards(equal=False), number).mean() for number in (0, 1)]
+    assert abs(means[1] - means[0]) < uses / 2
 
 
 def test_only_skipped_batches_change_the_number_of_steps() -> None:
