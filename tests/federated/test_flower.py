@@ -14,6 +14,7 @@ from flwr.app import Array, ArrayRecord, Message, MetricRecord, RecordDict
 
 import sfumato
 from federated.grid import InProcess
+from sfumato.accounting.ledger import Ledger
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.federation.deployment import Deployment
@@ -238,7 +239,7 @@ def test_the_set_of_clients_is_that_of_the_plan(texts: Path, tmp_path: Path) -> 
             with pytest.raises(InvalidArgument, match="the plan is for 5 clients"):
                 PrivateAveraging(server, some)
         nodes = [1, 2, 3, 4, 5]
-        unsaved = replace(server, course=Course(checkpoint_every=2), ledger=object())
+        unsaved = replace(server, course=Course(checkpoint_every=2), ledger=Ledger.__new__(Ledger))
         with pytest.raises(InvalidArgument, match="checkpoint_every=1"):
             PrivateAveraging(unsaved, nodes)
         strategy = PrivateAveraging(server, nodes)

@@ -4,8 +4,11 @@ All are about one round of ten clients, in which an update is clipped to C and n
 σ·C/10 on the mean, as ``serverapp/strategy/dp_fixed_clipping.py`` and ``dp_adaptive_clipping.py``
 have it. Each function makes one way to go wrong, as an observer of the round sees it who knows all
 clients but one; updates are numbers in units of C. The claim is always the level of the Gaussian
-mechanism with the noise multiplier σ, for a client that is there or not. The repair is always what
-``federation.averaging`` does. Tests compare the arithmetic with flwr's own, where it is installed.
+mechanism with the noise multiplier σ, for a client that is there or not. flwr itself states no
+level: it calls σ the noise multiplier for the Gaussian mechanism, recommends 1 or more for strong
+privacy, and this is the level that an accountant has for such a multiplier. The repair is always
+what ``federation.averaging`` does. Tests compare the arithmetic with flwr's own, where it is
+installed.
 
 What the wrappers do beyond that breaks no claim: the norm of adaptive clipping runs away from its
 target instead of towards it.
