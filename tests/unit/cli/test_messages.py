@@ -38,6 +38,7 @@ CODES = {
     "TookTooLong": 3,
     "UndecodableText": 3,
     "UndefinedGradient": 3,
+    "UnsteadyGradient": 2,
     "UnknownWords": 3,
     "StorageFailed": 4,
     "BudgetBusy": 4,
