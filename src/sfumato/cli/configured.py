@@ -47,7 +47,7 @@ class Configured(TyperCommand):
         """Read what was typed, over what files say."""
         if not ctx.resilient_parsing:
             typed, _, _ = self.make_parser(ctx).parse_args(args=list(args))
-            QUIET.set(bool(typed.get("quiet")))
+            QUIET.set(QUIET.get() or bool(typed.get("quiet")))
             if not typed.get("help"):
                 ctx.default_map = self._defaults(ctx, typed)
                 args = [*self._beside(typed, ctx.default_map), *args]
