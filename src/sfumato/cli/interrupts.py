@@ -67,12 +67,17 @@ def _imports(frame: FrameType | None) -> bool:
     return False
 
 
+def _follows() -> bool:
+    """Whether another process of the same command says what is to be said."""
+    return os.environ.get("RANK", "0") not in ("", "0") and "WORLD_SIZE" in os.environ
+
+
 def _end(code: int) -> NoReturn:
     for child in active_children():
         child.kill()
     with suppress(OSError):
         if os.isatty(2):
             os.write(2, SHOW_CURSOR)
-        if code == INTERRUPTED:
+        if code == INTERRUPTED and not _follows():
             os.write(2, b"sfumato: interrupted\n")
     os._exit(code)
