@@ -244,8 +244,9 @@ def test_the_tables_of_a_study_have_no_path_that_is_not_tried_above() -> None:
     # Settings of training are names and numbers; a method's own are those of a component.
     hints = get_type_hints(Training)
     assert {one for one in GENERAL if "str" in str(hints[one])} == {
-        "accountant", "class_weights", "clipping", "delta", "group_weights", "method", "objective",
-        "optimizer", "record", "sampling", "schedule", "unit",
+        "accountant", "class_weights", "clipping", "delta", "device", "group_weights", "method",
+        "objective", "optimizer", "precision", "recompute", "record", "sampling", "schedule",
+        "unit",
     }  # fmt: skip
 
 
