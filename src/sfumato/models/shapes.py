@@ -58,6 +58,7 @@ def shape_of(spec: str, settings: Mapping[str, object] | None = None) -> Any:
     if spec not in SHAPES and is_built_in(spec):
         architecture: Any = configure(entries("models")[spec].load(), settings or {})
         network = architecture.build(default_tokenizer(), None).to("meta")
+        network.tie_weights()  # moving has made two tensors of one
     else:
         from transformers import AutoModelForCausalLM
 

@@ -139,7 +139,7 @@ def _take_step(
 ) -> None:
     """What ``PrivateStep`` does with a batch, but for noise, which needs numbers."""
     tokens = torch.zeros(shape, dtype=torch.long)
-    inputs: dict[str, Any] = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
+    inputs: dict[str, Any] = {"input_ids": tokens}  # no row has padding
     if getattr(network.config, "is_encoder_decoder", False):
         inputs |= {"decoder_input_ids": tokens, "use_cache": False}
     losses = row_losses(network, inputs, tokens, torch.ones(shape[0]))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sfumato.core.checks import at_least, extra
+from sfumato.core.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from sfumato.training.footprint import Footprint
@@ -47,6 +48,11 @@ def footprint(
     course = Course(optimizer=optimizer, recompute=recompute, precision=precision)
     trained = Trainable.choose(trainable, lora_rank)
     network, drawn = shape_of(model, settings), Randomness.secure()
+    context = getattr(network.config, "max_position_embeddings", None) or places
+    if places > context:
+        raise InvalidArgument(
+            f"`places={places}` are more than the {context:,} that a row of this model can have"
+        )
     if trained.size:
         Adapters(size=trained.size).attach(network, drawn)
     elif (rank := trained.rank(lora_rank)) is not None:

@@ -15,6 +15,7 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.models.devices import check_device, require_device
 from sfumato.models.load import slice_losses
 from sfumato.models.recomputing import recompute
+from sfumato.models.shapes import shape_of
 from sfumato.training import footprint as measured
 from sfumato.training.clipping.recording import Recording
 from sfumato.training.footprint import Footprint, measure_footprint
@@ -89,9 +90,21 @@ def test_the_verb_reads_settings_of_a_built_in_model() -> None:
     assert dict(full.lines())["in all"].endswith("GB")
 
 
-def test_known_shapes_have_the_published_sizes() -> None:
-    from sfumato.models.shapes import shape_of
+@pytest.mark.parametrize("model", ["lstm", "bert-small", "t5-small-from-scratch"])
+def test_models_of_every_kind_have_a_footprint(model: str) -> None:
+    """Norms of other people's classes are known, and what was tied still is."""
+    found = sfumato.footprint(model, rows=1, places=4)
+    with_weights = shape_of(model)
+    assert found.parameters == sum(one.numel() for one in with_weights.parameters())
+    assert found.trained == found.parameters
 
+
+def test_rows_that_the_model_cannot_read_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="that a row of this model can have"):
+        sfumato.footprint("gpt2", places=1025)
+
+
+def test_known_shapes_have_the_published_sizes() -> None:
     for name, millions in (("gpt2", 124), ("gpt2-medium", 355), ("llama-2-7b", 6738)):
         network = shape_of(name)
         assert round(sum(one.numel() for one in network.parameters()) / 1e6) == millions

@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.nn import functional
 
 from sfumato.training.clipping.layers.layer import Layer, Role, through
@@ -146,20 +147,22 @@ def is_elementwise(module: nn.Module) -> bool:
     widths = {tuple(vector.shape) for vector in vectors}
     if list(module.children()) or len(widths) != 1 or len(next(iter(widths))) != 1:
         return False
+    # Tried out on numbers, also if the module has none (``training.footprint``).
+    device = "cpu" if vectors[0].is_meta else vectors[0].device
     try:
-        return _rows_go_alone(module, vectors[0])
+        with unset_fake_temporarily(), torch.device(device):
+            return _rows_go_alone(module, vectors[0].dtype, len(vectors[0]))
     except Exception:  # a module that fails does not qualify
         return False
 
 
-def _rows_go_alone(module: nn.Module, like: Tensor) -> bool:
+def _rows_go_alone(module: nn.Module, dtype: torch.dtype, width: int) -> bool:
     chance = torch.Generator().manual_seed(0)  # public numbers, only for testing the module
 
     def numbers(*shape: int) -> Tensor:
-        drawn = torch.rand(*shape, generator=chance) + 0.5
-        return drawn.to(like.dtype).to(like.device).requires_grad_()
+        drawn = torch.rand(*shape, generator=chance, device="cpu") + 0.5
+        return drawn.to(dtype).to(torch.get_default_device()).requires_grad_()
 
-    width = len(like)
     entered, weights = numbers(2, 3, width), numbers(2, 3, width).detach()
     vectors = {name: numbers(width) for name, one in module._parameters.items() if one is not None}
     copies = {name: one.detach().expand(2, width).clone() for name, one in vectors.items()}
