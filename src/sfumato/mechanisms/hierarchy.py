@@ -105,10 +105,13 @@ class WordNetNouns:
         return self._named(found[0]) if found else None
 
     def broader(self, place: str) -> str | None:
-        """The first synset above it."""
+        """The synset above it that stands first in WordNet's files.
+
+        They come out of a set, in an order that differs from one process to the next.
+        """
         here = self._synset(place)
         above = here.hypernyms() or here.instance_hypernyms()
-        return self._named(above[0]) if above else None
+        return self._named(min(above, key=lambda one: int(one.offset()))) if above else None
 
     def called(self, place: str) -> str:
         """The first word for a synset."""

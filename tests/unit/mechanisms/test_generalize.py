@@ -126,3 +126,27 @@ def test_wordnet(resources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Generalize(hierarchy="wordnet")
     assert replaced(made, "antidiuretic", "medicine") == ["medicine", "medical science"]
     assert replaced(made, "medicine") == ["medical science"]
+
+
+class _Synset:
+    """A synset that names those above it in a given order, as a set of nltk's may."""
+
+    def __init__(self, name: str, offset: int, above: list[_Synset]) -> None:
+        self._name, self._offset, self._above = name, offset, above
+
+    def name(self) -> str:
+        return self._name
+
+    def offset(self) -> int:
+        return self._offset
+
+    def hypernyms(self) -> list[_Synset]:
+        return self._above
+
+
+def test_of_several_broader_words_it_is_the_same_in_every_process() -> None:
+    first, second = _Synset("analgesic.n.01", 7, []), _Synset("salicylate.n.01", 9, [])
+    for above in ([first, second], [second, first]):
+        aspirin = _Synset("aspirin.n.01", 8, above)
+        tree = WordNetNouns(SimpleNamespace(NOUN="n", synsets=lambda *_, one=aspirin, **__: [one]))
+        assert tree.broader(tree.place("aspirin") or "") == "analgesic.n.01"
