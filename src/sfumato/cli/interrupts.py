@@ -68,7 +68,7 @@ def _imports(frame: FrameType | None) -> bool:
 
 
 def _follows() -> bool:
-    """Whether another process of the same command says what is to be said."""
+    """As ``output.follows``, but without an import: a signal may come in the middle of one."""
     return os.environ.get("RANK", "0") not in ("", "0") and "WORLD_SIZE" in os.environ
 
 

@@ -156,7 +156,7 @@ def run() -> NoReturn:
         end_at_once(code)
     except KeyboardInterrupt:
         # It came before or after the command itself. (The next one would end us here and now.)
-        code = _say("interrupted", INTERRUPTED)
+        code = _say_once("interrupted", INTERRUPTED)
         _settle_streams()
     sys.exit(code)
 
@@ -200,7 +200,7 @@ def _main(arguments: list[str]) -> int:
     except Exception as error:
         return _failed(error)
     code = result if isinstance(result, int) else 0
-    return _say("interrupted", code) if code == INTERRUPTED else code
+    return _say_once("interrupted", code) if code == INTERRUPTED else code
 
 
 @cache
@@ -285,7 +285,7 @@ def _unexpected(error: Exception) -> int:
         complaint = f"{show_message()} (see 'sfumato --help')"
         return _say_once(complaint, getattr(error, "exit_code", 2))
     if type(error).__name__ == "Abort":
-        return _say("interrupted", INTERRUPTED)
+        return _say_once("interrupted", INTERRUPTED)
     # The message of an unforeseen error may hold private text, so only its place is shown.
     if os.environ.get("SFUMATO_DEBUG"):
         traceback.print_exc()
