@@ -29,6 +29,7 @@ from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -70,6 +71,8 @@ class RayEngine:
 
     def __post_init__(self) -> None:
         at_least("workers", self.workers, 1, MOST_WORKERS)
+        if find_spec("ray") is None:  # said before anything else is missed
+            extra("ray", needed_for="`engine='ray'`", extra="ray")
         if self.address is not None and self.address.startswith("ray://"):
             raise InvalidArgument(
                 "`address=...` is that of the cluster itself, such as '10.0.0.5:6379', not of its "
