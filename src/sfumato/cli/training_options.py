@@ -191,6 +191,23 @@ LeadOption = Annotated[
         "twice takes no other).",
     ),
 ]
+PublicBatchOption = Annotated[
+    int | None,
+    typer.Option(
+        "--public-batch-size",
+        metavar="N",
+        help="Documents per step on public text (--batch-size unless given).",
+    ),
+]
+FillOption = Annotated[
+    str | None,
+    typer.Option(
+        "--fill",
+        metavar="masks|surrogates",
+        help="What stands in public text in the place of what is found (selective, twice): masks, "
+        "which are not learned (unless given), or made-up names and numbers, which are.",
+    ),
+]
 StateOption = Annotated[
     str | None,
     typer.Option(

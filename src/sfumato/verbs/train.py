@@ -89,7 +89,9 @@ def train(
     schedule: str = "constant",
     public_epochs: float | None = None,
     public_learning_rate: float | None = None,
+    public_batch_size: int | None = None,
     lead: float | None = None,
+    fill: str | None = None,
     state: str | None = None,
     state_clip_norm: float | None = None,
     field: str = "text",
@@ -181,7 +183,9 @@ def train(
     flat = {
         "public_epochs": public_epochs,
         "public_learning_rate": public_learning_rate,
+        "public_batch_size": public_batch_size,
         "lead": lead,
+        "fill": fill,
         "state": state,
         "state_clip_norm": state_clip_norm,
     }

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from sfumato.core.checks import at_least, between, positive
+from sfumato.core.checks import at_least, between, one_of, positive
 from sfumato.core.randomness import Randomness
 from sfumato.training.methods.base import (
     Prepared,
@@ -26,6 +26,7 @@ from sfumato.training.methods.base import (
     prepare_steps,
     refuse_a_single_unit,
 )
+from sfumato.training.methods.fills import FILLS, MASKS, SURROGATES
 from sfumato.training.stages import countable
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
     from sfumato.training.methods.streams import Streams
     from sfumato.training.records import TokenRecords
     from sfumato.training.settings import Course, Privacy
+
+
+# Public steps use the streams 0 and 1 of their randomness.
+FILLED = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,8 +89,10 @@ class SelectiveTraining(TrainingMethod):
     """DP-SGD at private positions, ordinary steps on masked text before and between.
 
     ``public_epochs`` are passes over the masked text, twice as many as private ones unless given;
-    ``public_learning_rate`` is the step size on it, that of private steps unless given. ``lead`` is
-    the share of public steps that are taken before the first private one.
+    ``public_learning_rate`` and ``public_batch_size`` are those of steps on it, the same as for
+    private steps unless given. ``lead`` is the share of public steps that are taken before the
+    first private one. ``fill`` is what stands there in the place of what the policy finds: masks,
+    which are not predicted, or surrogates, which are (``fills``).
     """
 
     name: ClassVar[str] = "selective"
@@ -98,11 +105,15 @@ class SelectiveTraining(TrainingMethod):
     public_epochs: float | None = None
     public_learning_rate: float | None = None
     lead: float = 1.0
+    public_batch_size: int | None = None
+    fill: str = MASKS
 
     def __post_init__(self) -> None:
-        epochs, rate = self.public_epochs, self.public_learning_rate
+        epochs, rate, size = self.public_epochs, self.public_learning_rate, self.public_batch_size
+        one_of("fill", self.fill, FILLS)
         PublicCourse(
             epochs=1.0 if epochs is None else epochs,
+            batch_size=1 if size is None else size,
             learning_rate=1.0 if rate is None else rate,
             lead=self.lead,
         )
@@ -118,9 +129,13 @@ class SelectiveTraining(TrainingMethod):
         public.steps(len(streams.public))  # too many are refused before training begins
 
         def between(randomness: Randomness) -> Between:
-            from sfumato.training.methods.streams import PublicSteps
+            from sfumato.training.methods.streams import PublicSteps, make_filled_records
 
-            return PublicSteps(task.model, streams.public, public, task.course, randomness)
+            records = streams.public
+            if self.fill == SURROGATES:
+                drawn = randomness.stream(FILLED)
+                records = make_filled_records(streams.splits, task.model.tokenizer, task.cut, drawn)
+            return PublicSteps(task.model, records, public, task.course, randomness)
 
         return prepare_steps(task, material, between)
 
@@ -130,14 +145,17 @@ class SelectiveTraining(TrainingMethod):
 
     def public_course(self, privacy: Privacy, course: Course) -> PublicCourse:
         """How much public training there is, and when."""
-        epochs, rate = self.public_epochs, self.public_learning_rate
+        epochs, rate, size = self.public_epochs, self.public_learning_rate, self.public_batch_size
         return PublicCourse(
             epochs=privacy.epochs * self.public_passes if epochs is None else epochs,
-            batch_size=privacy.batch_sizes[0],
+            batch_size=privacy.batch_sizes[0] if size is None else size,
             learning_rate=course.learning_rate if rate is None else rate,
             lead=self.lead,
         )
 
     def as_dict(self, privacy: Privacy, course: Course) -> dict[str, object]:
         """The public steps as they will be taken."""
-        return {"public": self.public_course(privacy, course).as_dict()}
+        public: dict[str, object] = {**self.public_course(privacy, course).as_dict()}
+        if self.fill != MASKS:  # older runs say nothing about it
+            public["fill"] = self.fill
+        return {"public": public}

@@ -1,7 +1,8 @@
 """Two streams of records from documents and a policy, one public and one private.
 
 *Public*: every document with masks in place of what is private. All of it is read; masks are not
-predicted, because a model that generates ``[PERSON]`` is of no use.
+predicted, because a model that generates ``[PERSON]`` is of no use. Made-up values may stand in the
+place of masks (``fills``); these are predicted, too.
 
 *Private*: the original documents, but only those with something private in them, and only the loss
 at private positions counts. A position is private if the token to predict is private, or the token
@@ -17,9 +18,10 @@ Guarantee
 
 Why it holds
     A mask is the type in square brackets, as in redaction, and shows neither words nor lengths. The
-    public text is made of the pieces outside the stretches and of masks, nothing else. The order of
-    public steps comes from a separate stream of randomness, so it reveals nothing about the private
-    sample.
+    public text is made of the pieces outside the stretches and of masks, nothing else; a made-up
+    value is drawn for the type of a mask and put in its place (``fills`` says why that is public).
+    The order of public steps comes from a separate stream of randomness, so it reveals nothing
+    about the private sample.
 
 From characters to tokens
     A token is private if it shares a character with a private place: a token with the end of a
@@ -39,6 +41,7 @@ from numpy.typing import NDArray
 from sfumato.core.errors import BadInput, CannotResume
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.redact import mask
+from sfumato.mechanisms.selective import language_in
 from sfumato.models.load import LoadedModel, draw_weights_from
 from sfumato.models.tokenizer import Tokenizer
 from sfumato.policies.policy import Policy, find_in
@@ -46,8 +49,9 @@ from sfumato.text.document import Document
 from sfumato.text.span import Spans, stretches
 from sfumato.text.words import Words
 from sfumato.training.batches import physical_batches
+from sfumato.training.methods.fills import draw_fills, put_fills
 from sfumato.training.methods.selective import PublicCourse
-from sfumato.training.optimizers import make_optimizer, put_back
+from sfumato.training.optimizers import make_optimizer, put_back, rate_factor
 from sfumato.training.processes.sums import add_gradients
 from sfumato.training.processes.team import current_team, own_stream
 from sfumato.training.records import Cut, TokenRecords, make_language_records
@@ -62,13 +66,16 @@ class Split:
     """A document split by a policy.
 
     ``private`` are the private characters of the original, ``masks`` the positions of the masks in
-    the ``public`` text; both as (start, end), in reading order.
+    the ``public`` text; both as (start, end), in reading order. ``labels`` are the types at the
+    masks and ``language`` is that of the words outside, both public.
     """
 
     original: Document
     public: str = field(repr=False)
     private: tuple[Extent, ...]
     masks: tuple[Extent, ...]
+    labels: tuple[str, ...] = ()
+    language: str = ""
 
 
 def split(document: Document, policy: Policy) -> Split:
@@ -82,7 +89,8 @@ def split_each(documents: Iterable[Document], policy: Policy) -> list[Split]:
 
 
 def _mask(document: Document, spans: Spans) -> Split:
-    found = stretches(spans, Words.of(document.text))
+    words = Words.of(document.text)
+    found = stretches(spans, words)
     pieces: list[str] = []
     masks: list[Extent] = []
     copied = length = 0
@@ -100,6 +108,8 @@ def _mask(document: Document, spans: Spans) -> Split:
         public="".join(pieces),
         private=tuple((stretch.start, stretch.end) for stretch in found),
         masks=tuple(masks),
+        labels=tuple(stretch.label for stretch in found),
+        language=language_in(document, spans, words),
     )
 
 
@@ -128,11 +138,15 @@ def overlapping(
 
 @dataclass(frozen=True, eq=False)
 class Streams:
-    """The two streams. ``selected`` is the share of tokens that are private, itself private."""
+    """The two streams. ``selected`` is the share of tokens that are private, itself private.
+
+    ``splits`` are the documents that both were made of.
+    """
 
     public: TokenRecords
     private: TokenRecords
     selected: float
+    splits: Sequence[Split] = field(repr=False)
 
 
 def selective_streams(
@@ -156,7 +170,26 @@ def selective_streams(
     )
     tokens = sum(len(tokenizer.places(document.text)) for document in documents)
     chosen = sum(int(inside(one.original.text, one.private, tokenizer).sum()) for one in secret)
-    return Streams(public, private, chosen / max(1, tokens))
+    return Streams(public, private, chosen / max(1, tokens), splits)
+
+
+def make_filled_records(
+    splits: Sequence[Split], tokenizer: Tokenizer, cut: Cut, randomness: Randomness
+) -> TokenRecords:
+    """Records of the public text with a made-up value in the place of each mask.
+
+    All of it is predicted. Every document draws from a stream of its own.
+    """
+    filled = [
+        replace(one.original, text=_fill(one, randomness.stream(number)))
+        for number, one in enumerate(splits)
+    ]
+    return make_language_records(filled, tokenizer, cut)
+
+
+def _fill(one: Split, randomness: Randomness) -> str:
+    fills = draw_fills(one.labels, one.language, randomness)
+    return put_fills(one.public, one.masks, fills)
 
 
 def make_redacted_records(
@@ -249,7 +282,11 @@ class PublicSteps:
     def reach(self, step: int, of: int) -> None:
         """Take the public steps that come before private step ``step`` of ``of``."""
         wanted = self.public.before(step, of, len(self.records))
+        steps = self.public.steps(len(self.records))
         while self.taken < wanted:
+            factor = rate_factor(self.course.schedule, self.taken, steps)
+            for group in self.optimizer.param_groups:
+                group["lr"] = self.public.learning_rate * factor
             self._step(next(self._batches))
             self.taken += 1
 

@@ -1,0 +1,67 @@
+"""What stands in the public text in the place of what a policy finds.
+
+*Masks*: the type in square brackets. A model reads them, but does not predict them, so that it
+learns nothing of what stands at such places until private steps teach it.
+
+*Surrogates*: a made-up name for a name, a made-up number for a number, from public lists and
+ranges. A model reads and predicts them like any other text, so that private steps begin with a
+model that knows what such things look like, and public steps between them do not undo what they
+taught: both pull the same way.
+
+Guarantee
+    A fill is a function of the type of what was found, of the language and country of the lists,
+    and of randomness of its own. It is as likely for one original as for any other of its type, of
+    whatever length or form, and for none at all. So public text with fills remains public.
+
+Why it holds
+    ``draw_fills`` is given types, not stretches: no original can be looked at. That is stricter
+    than the mechanism ``surrogate``, whose names have as many words as the originals.
+
+Care
+    Whatever the policy misses stands beside the fills in the clear, as it does beside masks.
+
+Reference
+    "Hiding in plain sight": Carrell et al. 2013. Synthetic values for redacted ones before
+    private training are our own; nothing is claimed of them but what the study measures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sfumato.core.kinds import kind_of
+from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.surrogates.chance import Chance
+from sfumato.mechanisms.surrogates.codes import draw
+from sfumato.mechanisms.surrogates.form import Form
+from sfumato.mechanisms.surrogates.lists import Local
+from sfumato.mechanisms.surrogates.names import Shape
+
+MASKS, SURROGATES = "masks", "surrogates"
+FILLS = (MASKS, SURROGATES)
+# Every name is a given name and a family name, whatever it was.
+_NAME = Shape(parts=(False, False))
+
+
+def draw_fills(labels: Sequence[str], language: str, randomness: Randomness) -> list[str]:
+    """A made-up value for each label; equal labels draw from the same values.
+
+    >>> from sfumato.core.randomness import Randomness
+    >>> name, number = draw_fills(["PERSON", "PHONE"], "en", Randomness.secure())
+    >>> len(name.split()), any(sign.isdigit() for sign in number)
+    (2, True)
+    """
+    chance, local = Chance.of(randomness), Local.of(language, "")
+    return [draw(Form(kind_of(one), local, _NAME), chance) for one in labels]
+
+
+def put_fills(masked: str, masks: Sequence[tuple[int, int]], fills: Sequence[str]) -> str:
+    """The masked text with a fill in the place of each mask; masks are (start, end), in order.
+
+    >>> put_fills("Ask [PERSON] now", [(4, 12)], ["Ann Bell"])
+    'Ask Ann Bell now'
+    """
+    ends = [0, *(end for _, end in masks)]
+    starts = [*(start for start, _ in masks), len(masked)]
+    between = [masked[end:start] for end, start in zip(ends, starts, strict=True)]
+    return "".join(piece for pair in zip(between, (*fills, ""), strict=True) for piece in pair)

@@ -1,0 +1,210 @@
+"""Made-up values in the place of masks: as public as masks are, and learned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from sfumato.core.errors import CannotResume, InvalidArgument
+from sfumato.core.kinds import KINDS
+from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.surrogates.lists import LANGUAGES
+from sfumato.policies.parsing import combine_policies
+from sfumato.policies.policy import Policy
+from sfumato.text.document import Document
+from sfumato.text.span import Span, Spans
+from sfumato.training.folder import RunFolder
+from sfumato.training.methods import streams
+from sfumato.training.methods.base import build_method
+from sfumato.training.methods.fills import SURROGATES, draw_fills, put_fills
+from sfumato.training.methods.promise import PolicyPromise
+from sfumato.training.methods.selective import PublicCourse, SelectiveTraining
+from sfumato.training.methods.streams import (
+    PublicSteps,
+    Split,
+    make_filled_records,
+    split_each,
+)
+from sfumato.training.records import Cut, TokenRecords
+from sfumato.training.request import Request, train_model
+from sfumato.training.settings import Course, Privacy
+from unit.training.runs import SETTINGS, small_model, tokenizer
+
+CUT = Cut(context=16)
+# Label and secret of each place; what a place holds is "⟨" and "⟩" in the texts below.
+PLACES = ("PERSON", "PHONE", "ADDRESS", "MY_OWN_TYPE")
+SECRETS = ("Ada Lovelace", "+1 202 555 0147", "12 Dorset Street, London", "x")
+
+
+class Placed:
+    """A policy that knows the places beforehand."""
+
+    name = "placed"
+
+    def __init__(self, spans: Sequence[Spans]) -> None:
+        self._numbers = count()
+        self._spans = spans
+
+    def find(self, document: Document) -> Spans:  # noqa: ARG002
+        return self._spans[next(self._numbers) % len(self._spans)]
+
+
+def corpus(secrets: Sequence[str]) -> tuple[list[Document], Policy]:
+    """One document for each place, and one with all of them."""
+    texts, spans = [], []
+    for chosen in [[place] for place in range(len(PLACES))] + [list(range(len(PLACES)))]:
+        text, found = "all about nothing", []
+        for place in chosen:
+            text += " a text: "
+            found.append(Span(len(text), len(text) + len(secrets[place]), PLACES[place]))
+            text += secrets[place] + " ."
+        texts.append(Document(text))
+        spans.append(Spans.of(found))
+    return texts, Placed(spans)
+
+
+def filled(secrets: Sequence[str], seed: int = 3) -> TokenRecords:
+    documents, policy = corpus(secrets)
+    drawn = Randomness.reproducible(seed)
+    return make_filled_records(split_each(documents, policy), tokenizer(), CUT, drawn)
+
+
+def same(one: TokenRecords, other: TokenRecords) -> bool:
+    return np.array_equal(one.tokens, other.tokens) and np.array_equal(one.first, other.first)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.lists(st.text(st.characters(categories=("L", "N", "P")), min_size=1), min_size=4, max_size=4)
+)
+def test_the_filled_text_does_not_know_what_stood_there(secrets: list[str]) -> None:
+    """Whatever stood there, of whatever length and form: every token is the same."""
+    assert same(filled(secrets), filled(SECRETS))
+
+
+def reads_the_form(one: Split, randomness: Randomness) -> str:
+    """A twin as the mechanism surrogate has it: as many words as the original has."""
+    words = [len(one.original.text[start:end].split()) for start, end in one.private]
+    fills = [" ".join(draw_fills(["PERSON"] * n, "en", randomness)) for n in words]
+    return put_fills(one.public, one.masks, fills)
+
+
+def draws_by_the_secret(one: Split, randomness: Randomness) -> str:
+    """A twin whose randomness is that of the secret."""
+    own = randomness.stream(sum(end - start for start, end in one.private))
+    return put_fills(one.public, one.masks, draw_fills(one.labels, one.language, own))
+
+
+def shifts_the_stream(one: Split, randomness: Randomness) -> str:
+    """A twin that draws once more for every character of a secret."""
+    for start, end in one.private:
+        for _ in range(end - start):
+            randomness.below(2)
+    return put_fills(one.public, one.masks, draw_fills(one.labels, one.language, randomness))
+
+
+@pytest.mark.parametrize("twin", [reads_the_form, draws_by_the_secret, shifts_the_stream])
+def test_a_twin_that_looks_at_an_original_is_caught(
+    twin: Callable[[Split, Randomness], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = ("Dr. M. de la Cruz y Gómez-Ortega's", "7", "a b c", "another 🦊 secret")
+    assert same(filled(SECRETS), filled(others))
+    monkeypatch.setattr(streams, "_fill", twin)
+    assert not same(filled(SECRETS), filled(others))
+
+
+def test_no_secret_is_left_and_every_fill_is_new() -> None:
+    documents, policy = corpus(SECRETS)
+    splits = split_each(documents, policy)
+    first = [streams._fill(one, Randomness.reproducible(1)) for one in splits]
+    second = [streams._fill(one, Randomness.reproducible(2)) for one in splits]
+    assert all(secret not in text for secret in SECRETS[:3] for text in first)
+    assert all("[" not in text for text in first)
+    assert all(one != other for one, other in zip(first, second, strict=True))
+    assert all(text.startswith("all about nothing a text: ") for text in first)
+
+
+def test_all_of_the_filled_text_is_predicted() -> None:
+    assert filled(SECRETS).wanted is None
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_there_is_a_value_for_every_kind(language: str) -> None:
+    drawn = draw_fills([*KINDS, "SOMETHING ELSE", ""], language, Randomness.reproducible(1))
+    assert len(drawn) == len(KINDS) + 2
+    assert all(one.strip() == one and one for one in drawn)
+
+
+def test_a_text_without_masks_stays_as_it_is() -> None:
+    assert put_fills("nothing here", [], []) == "nothing here"
+    assert put_fills("[A][B]", [(0, 3), (3, 6)], ["x", "y"]) == "xy"
+
+
+def request(**method: object) -> Request:
+    return Request(
+        model="lstm",
+        settings=SETTINGS["lstm"],
+        privacy=Privacy(epsilon=8.0, delta=1e-2, epochs=2, batch_sizes=(2,)),
+        method=build_method("selective", {"public_epochs": 1} | method),
+        protection=PolicyPromise(combine_policies(["digits"], [], {})),
+        course=Course(checkpoint_every=1),
+        seed=5,
+    )
+
+
+TEXTS = [Document(f"all about {number} and nothing") for number in (1, 22, 333)]
+
+
+def test_a_run_says_what_stood_in_the_place_of_masks_and_goes_on_with_nothing_else(
+    tmp_path: Path,
+) -> None:
+    folder = RunFolder(tmp_path / "run")
+    train_model(request(fill=SURROGATES, public_batch_size=1), TEXTS, folder)
+    settings = folder.settings()
+    assert settings["public"]["fill"] == SURROGATES
+    assert settings["public"]["batch_size"] == 1
+    with pytest.raises(CannotResume):
+        train_model(request(public_batch_size=1), TEXTS, folder, resume=True)
+
+
+def test_the_guarantee_is_the_same_with_both(tmp_path: Path) -> None:
+    stated = [
+        train_model(request(fill=fill), TEXTS, RunFolder(tmp_path / fill)).guarantee.sentence()
+        for fill in ("masks", SURROGATES)
+    ]
+    assert stated[0] == stated[1]
+
+
+def test_other_fills_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="fill 'crayons'; known: masks, surrogates"):
+        build_method("selective", {"fill": "crayons"})
+    with pytest.raises(InvalidArgument, match="public batch size"):
+        build_method("twice", {"public_batch_size": 0})
+    assert SelectiveTraining().fill == "masks"
+
+
+def test_public_steps_follow_the_schedule_over_their_own_number() -> None:
+    model = small_model()
+    rates: list[float] = []
+    course = PublicCourse(epochs=4, batch_size=3, learning_rate=0.5, lead=0.5)
+    steps = PublicSteps(
+        model, filled(SECRETS), course, Course(schedule="linear"), Randomness.reproducible(1)
+    )
+    take = steps._step
+
+    def watched(members: NDArray[np.int64]) -> None:
+        rates.append(steps.optimizer.param_groups[0]["lr"])
+        take(members)
+
+    steps._step = watched  # type: ignore[method-assign]
+    for step in range(3):
+        steps.reach(step, 3)
+    assert rates == pytest.approx([0.5 * (1 - step / 7) for step in range(7)])
+    assert steps.taken == course.steps(5) == 7
