@@ -91,11 +91,12 @@ class CorpusSettings:
 class CanarySettings:
     """Made-up secrets to plant, or the ``manifest`` of those that are planted already.
 
-    ``secrets`` is how many are drawn for each number of ``repetitions``, or lists them.
+    ``secrets`` is how many are drawn for each number of ``repetitions`` (one number for all of
+    these, or one for each), or lists them.
     """
 
     template: str = "My ID is {}."
-    secrets: int | tuple[str, ...] = ()
+    secrets: int | tuple[int, ...] | tuple[str, ...] = ()
     digits: int = 6
     repetitions: tuple[int, ...] = (10,)
     seed: int = 0
@@ -111,13 +112,18 @@ class CanarySettings:
             at_least("digits", self.digits, 1, MOST_DIGITS)
             for secret in self.listed or ("0",):
                 Canary(self.template, secret)  # an error if it is wrong
-        if isinstance(self.secrets, int):
-            at_least("secrets", self.secrets, 1, MOST_SECRETS)
-            if self.manifest is None and self.secrets * len(self.repetitions) > 10**self.digits:
-                raise InvalidArgument(
-                    f"{self.secrets} secrets for each of {len(self.repetitions)} repetitions are "
-                    f"more than there are numbers of {self.digits} digits"
-                )
+        for drawn in self.drawn:
+            at_least("secrets", drawn, 1, MOST_SECRETS)
+        if self.drawn and len(self.drawn) != len(self.repetitions):
+            raise InvalidArgument(
+                f"there are {len(self.drawn)} numbers of secrets and {len(self.repetitions)} "
+                "repetitions: give one number for all repetitions, or one for each"
+            )
+        if self.manifest is None and sum(self.drawn) > 10**self.digits:
+            raise InvalidArgument(
+                f"{sum(self.drawn)} secrets, for {len(self.repetitions)} repetitions, are more "
+                f"than there are numbers of {self.digits} digits"
+            )
         if self.manifest is not None and self.secrets:
             raise InvalidArgument("the secrets are in the manifest: leave secrets out")
         counts = {len(self.listed), len(self.repetitions)} - {0, 1}
@@ -130,13 +136,22 @@ class CanarySettings:
     @property
     def listed(self) -> tuple[str, ...]:
         """The secrets, if the file lists them."""
-        return () if isinstance(self.secrets, int) else self.secrets
+        given = () if isinstance(self.secrets, int) else self.secrets
+        return tuple(one for one in given if isinstance(one, str))
+
+    @property
+    def drawn(self) -> tuple[int, ...]:
+        """How many secrets are drawn for each number of repetitions, if numbers are given."""
+        if isinstance(self.secrets, int):
+            return (self.secrets,) * len(self.repetitions)
+        return tuple(one for one in self.secrets if isinstance(one, int))
 
     @property
     def each_repetitions(self) -> tuple[int, ...]:
         """How often each secret is planted."""
-        if isinstance(self.secrets, int):
-            return tuple(one for one in self.repetitions for _ in range(self.secrets))
+        if self.drawn:
+            pairs = zip(self.repetitions, self.drawn, strict=True)
+            return tuple(one for one, drawn in pairs for _ in range(drawn))
         if len(self.repetitions) == 1:
             return self.repetitions * max(1, len(self.secrets))
         return self.repetitions

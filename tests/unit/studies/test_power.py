@@ -64,6 +64,8 @@ def test_a_list_of_secrets_is_still_a_list() -> None:
     assert listed.each_repetitions == (3, 1)
     assert CanarySettings(secrets=("123456", "654321")).each_repetitions == (10, 10)
     assert CanarySettings(secrets=3, repetitions=(4, 1)).each_repetitions == (4, 4, 4, 1, 1, 1)
+    assert CanarySettings(secrets=(2, 3), repetitions=(4, 1)).each_repetitions == (4, 4, 1, 1, 1)
+    assert CanarySettings(secrets=(2, 3), repetitions=(4, 1)).listed == ()
     assert CanarySettings(repetitions=(4, 1)).each_repetitions == (4, 1)
 
 
@@ -72,6 +74,9 @@ def test_a_list_of_secrets_is_still_a_list() -> None:
     [
         ({"secrets": 0}, "secrets=0"),
         ({"secrets": 60, "digits": 2, "repetitions": (2, 1)}, "more than there are numbers"),
+        ({"secrets": (60, 41), "digits": 2, "repetitions": (2, 1)}, "more than there are numbers"),
+        ({"secrets": (5, 5, 5), "repetitions": (2, 1)}, "3 numbers of secrets and 2 repetitions"),
+        ({"secrets": (5, 0), "repetitions": (2, 1)}, "secrets=0"),
         ({"secrets": 5, "manifest": "some.json"}, "leave secrets out"),
     ],
 )
