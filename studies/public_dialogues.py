@@ -2,13 +2,13 @@
 
     python studies/public_dialogues.py FOLDER
 
-writes FOLDER/tokenizer, 1,024 tokens learned from generated dialogues (``sfumato data customersim``),
-and FOLDER/start/model, the network of the Selective-DPSGD paper after reading such dialogues. Their
-sentences, names and numbers are the package's own, drawn with a seed that no study uses; nothing of
-the corpus that a study protects is looked at.
+writes FOLDER/tokenizer, 1,024 tokens learned from generated dialogues (``sfumato data
+customersim``), and FOLDER/start/model, the network of the Selective-DPSGD paper after reading such
+dialogues. Their sentences, names and numbers are the package's own, drawn with a seed that no study
+uses; nothing of the corpus that a study protects is looked at.
 
-A vocabulary of 8,192 tokens would take three times as long: most of the time goes into the scores of
-all tokens. Dialogues are not much longer with this one (160 tokens on average, and 156).
+A vocabulary of 8,192 tokens would take three times as long: most of the time goes into the scores
+of all tokens. Dialogues are not much longer with this one (160 tokens on average, and 156).
 """
 
 from __future__ import annotations

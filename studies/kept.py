@@ -1,0 +1,165 @@
+"""What a study found, small enough to be kept: the file that pages are written from.
+
+    python studies/kept.py STUDY -o studies/figures/NAME.json
+
+STUDY is the folder that 'sfumato study run' has filled, in part or whole. Kept are the figures,
+what each model was trained with and how long it took, and nothing of texts. The page of a study is
+a function of this file, and a test writes it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.files import write_whole
+from sfumato.reports.series import SeriesPoint, points, quantities
+from sfumato.results.row import COST, Row
+from sfumato.studies.cell import RUN
+from sfumato.studies.folder import DONE, CellRecord, StudyFolder
+
+# Of a row only what tables show; a sentence about what is guaranteed is long and the same for all.
+KEPT = (
+    *("corpus", "method", "parameter", "level", "seed", "role", "by", "metric", "better"),
+    *("cell", "value", "low", "high", "n", "chance", "units"),
+)
+DIGITS = 6
+
+
+def main() -> None:
+    """Write the file."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("study", type=Path, help="the folder of the study")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="the file to write")
+    given = parser.parse_args()
+    content = json.dumps(collect(StudyFolder(given.study)), indent=1, ensure_ascii=False)
+    write_whole(given.output, (content + "\n").encode())
+
+
+def collect(folder: StudyFolder) -> dict[str, Any]:
+    """All that is kept of a study."""
+    cells, described = folder.cells(), folder.study()
+    done = [cell for cell in cells if cell.state == DONE]
+    return {
+        "title": described["title"],
+        "command": described["command"],
+        "cells": len(cells),
+        "done": len(done),
+        "seconds": round(sum(cell.seconds or 0.0 for cell in done)),
+        "cpu_seconds": round(sum(cell.cpu_seconds or 0.0 for cell in done)),
+        "missing": sorted({cell.title for cell in cells if cell.state != DONE}),
+        "runs": [_run(cell) for cell in done if cell.kind == RUN],
+        "rows": [_kept(row) for row in folder.rows() if row.role != COST],
+    }
+
+
+def _run(cell: CellRecord) -> dict[str, Any]:
+    plan = cell.details.get("plan") or {}
+    return {
+        "method": cell.method,
+        "level": cell.level,
+        "seed": cell.seed,
+        "seconds": round(cell.seconds or 0.0),
+        "cpu_seconds": round(cell.cpu_seconds or 0.0),
+        "stages": plan.get("stages", []),
+        "units": plan.get("units"),
+        "delta": plan.get("delta"),
+    }
+
+
+def _kept(row: Row) -> dict[str, Any]:
+    written = row.as_dict()
+    return {key: _short(written[key]) for key in KEPT if written[key] is not None}
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    return [_short(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of a study, to be looked up by method, level and metric."""
+
+    content: Mapping[str, Any] = field(repr=False)
+
+    @classmethod
+    def read(cls, path: Path) -> Figures:
+        """From a file that this script wrote."""
+        return cls(json.loads(path.read_text("utf-8")))
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """All rows."""
+        return [Row.from_dict(one) for one in self.content["rows"]]
+
+    @cached_property
+    def _points(self) -> dict[tuple[str | None, str, float | None, str], SeriesPoint]:
+        found = {}
+        for corpus in dict.fromkeys(row.corpus for row in self.rows):
+            here = [row for row in self.rows if row.corpus == corpus]
+            for quantity in quantities(here):
+                for one in points(here, quantity):
+                    found[corpus, one.method, one.level, quantity.metric] = one
+        return found
+
+    def point(
+        self, method: str, level: float | None, metric: str, corpus: str | None = None
+    ) -> SeriesPoint | None:
+        """The mean over seeds with its interval; None if it was not computed."""
+        return self._points.get((corpus, method, level, metric))
+
+    def places(self) -> list[tuple[str, float | None]]:
+        """Methods and levels in the order of the study."""
+        return list(dict.fromkeys((row.method, row.level) for row in self.rows))
+
+    def runs(self, method: str, level: float | None) -> Sequence[Mapping[str, Any]]:
+        """The training runs of a method at a level."""
+        return [
+            one for one in self.content["runs"] if (one["method"], one["level"]) == (method, level)
+        ]
+
+
+def shown(point: SeriesPoint | None, digits: int = 3) -> str:
+    """A mean with its interval, to so many digits that count.
+
+    >>> shown(None)
+    '–'
+    """
+    if point is None:
+        return "–"
+    if point.low is None or point.high is None:
+        return number(point.value, digits)
+    low, high = number(point.low, digits), number(point.high, digits)
+    return f"{number(point.value, digits)} ({low} – {high})"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number to so many digits that count, with commas from a thousand on.
+
+    >>> number(2.0446), number(1234.5), number(0.49996), number(162000)
+    ('2.04', '1,234', '0.500', '162,000')
+    """
+    if value == 0:
+        return "0"
+    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
+    return f"{value:,.{max(0, digits - 1 - exponent)}f}"
+
+
+def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> list[str]:
+    """A table in Markdown."""
+    return [
+        "| " + " | ".join(head) + " |",
+        "|" + "---|" * len(head),
+        *("| " + " | ".join(line) + " |" for line in lines),
+    ]
+
+
+if __name__ == "__main__":
+    main()
