@@ -1,0 +1,159 @@
+"""The page ``docs/results/imperfect-policy.md``, from the kept figures of its study.
+
+    python studies/imperfect_page.py > docs/results/imperfect-policy.md
+
+Every sentence with a figure is written from ``studies/figures``; what was not computed is left out
+and listed at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from kept import Figures, number, shown, table
+from sfumato.reports.series import SeriesPoint
+from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
+from sfumato.studies.expected import spoken
+
+FIGURES = Path(__file__).parent / "figures" / "imperfect-policy.json"
+EXPOSED, PERPLEXITY = "exposure at 10 repetitions", "perplexity"
+PRIVATE, OTHER = "perplexity, private tokens", "perplexity, other tokens"
+RECALLS = (0.5, 0.65, 0.8, 0.95, 1.0)
+MASKS, OURS, OURS_MASKED = "masks", "Selective-DPSGD", "Selective-DPSGD, masks"
+METHODS: Mapping[str, float | None] = {MASKS: None, OURS_MASKED: 8.0, OURS: 8.0}
+NAMES = {
+    MASKS: "masks alone",
+    OURS_MASKED: "Selective-DPSGD with masks",
+    OURS: "Selective-DPSGD with made-up values",
+}
+CHANCE = 1.44  # bits that a secret has on average that was never planted
+
+
+def main() -> None:
+    """Print the page."""
+    print("\n".join(page(Figures.read(FIGURES))))
+
+
+def page(found: Figures) -> list[str]:
+    """All of it in Markdown."""
+    return [
+        "# A policy that misses",
+        "",
+        *introduction(),
+        "",
+        "## What was found",
+        "",
+        *(f"- {one}" for one in findings(found)),
+        "",
+        "## Exposure by recall",
+        "",
+        *by_recall(found, EXPOSED),
+        "",
+        "In bits, the mean of 24 secrets with its 95 % interval, which is over secrets and "
+        f"seeds. Without privacy it is {shown(found.point(NO_PRIVACY, None, EXPOSED))}, in models "
+        f"that were never trained {shown(found.point(RANDOM_OUTPUT, None, EXPOSED))}; a secret "
+        f"that was never planted has {CHANCE} on average, and 19.9 is the most.",
+        "",
+        "## Perplexity by recall",
+        "",
+        *by_recall(found, PERPLEXITY),
+        "",
+        f"Without privacy it is {shown(found.point(NO_PRIVACY, None, PERPLEXITY))}.",
+        "",
+        "## Where this was computed",
+        "",
+        *where(found),
+    ]
+
+
+def introduction() -> Iterator[str]:
+    """What was done."""
+    yield (
+        "Whatever a policy misses is public text to every method that has one: no guarantee "
+        "covers it. How much of it does a model then give away? Shi et al. (2022, section 5.4.2) "
+        "let the policy miss one secret and find it less exposed by Selective-DPSGD than by masks "
+        "alone while models are middling. Here 24 secrets of six digits (“My ID is 341752.”) are "
+        "planted ten times each in 300 dialogues of CustomerSim, and a policy of recall *r* "
+        "misses each place, planted or not, with probability 1 − *r*: at 0.8 a planted secret "
+        "stands in the clear twice on average. Three seeds; a one-layer LSTM with 200 numbers; "
+        "all methods read public text 15 times, Selective-DPSGD takes 15 private steps at ε = 8 "
+        "after that. So few dialogues make for a model that remembers much: what counts is how "
+        "methods compare."
+    )
+
+
+def findings(found: Figures) -> Iterator[str]:
+    """Sentences about what the tables show."""
+    for recall in RECALLS:
+        masks, ours = exposure(found, MASKS, recall), exposure(found, OURS, recall)
+        if masks is None or ours is None:
+            continue
+        yield (
+            f"At a recall of {recall:g} a planted secret has {shown(masks)} bits with masks alone "
+            f"and {shown(ours)} with Selective-DPSGD and made-up values: {_told(masks, ours)}."
+        )
+    yield from _over_recall(found)
+
+
+def _told(masks: SeriesPoint, ours: SeriesPoint) -> str:
+    first, second = masks.telling, ours.telling
+    if first is None or second is None:
+        return "a single figure, which tells nothing"
+    if first[0] <= second[1] and second[0] <= first[1]:
+        return "the two are not told apart"
+    return "more" if ours.value > masks.value else "less"
+
+
+def _over_recall(found: Figures) -> Iterator[str]:
+    for name in (MASKS, OURS):
+        known = [(recall, exposure(found, name, recall)) for recall in RECALLS]
+        there = [(recall, point) for recall, point in known if point is not None]
+        if len(there) < 2:
+            continue
+        (worst, most), (best, least) = there[0], there[-1]
+        yield (
+            f"With {NAMES[name]} exposure goes from {number(most.value)} bits at a recall of "
+            f"{worst:g} to {number(least.value)} at {best:g}."
+        )
+
+
+def exposure(found: Figures, method: str, recall: float) -> SeriesPoint | None:
+    """The exposure at a recall."""
+    return found.point(f"{method}, recall {recall:g}", METHODS[method], EXPOSED)
+
+
+def by_recall(found: Figures, metric: str) -> list[str]:
+    """One line for each recall, one column for each method."""
+    lines = []
+    for recall in RECALLS:
+        points = [
+            found.point(f"{name}, recall {recall:g}", level, metric)
+            for name, level in METHODS.items()
+        ]
+        if any(point is not None for point in points):
+            lines.append((f"{recall:g}", *map(shown, points)))
+    return table(("recall", *NAMES.values()), lines)
+
+
+def where(found: Figures) -> Iterator[str]:
+    """The command, time, and what is missing."""
+    yield "```sh"
+    yield "python studies/public_dialogues.py PUBLIC"
+    yield (
+        "SFUMATO_RESOURCES=RESOURCES SFUMATO_PUBLIC=PUBLIC sfumato study run "
+        "studies/imperfect-policy.toml --workers 2 --allow-path RESOURCES --allow-path PUBLIC"
+    )
+    yield "```"
+    yield ""
+    done, cells = found.content["done"], found.content["cells"]
+    took = spoken(found.content["cpu_seconds"])
+    yield f"{done} of {cells} cells, {took} of processor time."
+    missing = [one for one in found.content["missing"] if "training" in one]
+    if missing:
+        yield ""
+        yield f"Not computed yet: {'; '.join(missing)}."
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Pages about studies say what was found: each is written again from the figures that were kept."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+FIGURES = ROOT / "studies" / "figures"
+# The module that writes a page, the page, and the figures that it is written from.
+PAGES = (
+    ("selective_page", "selective-customersim", ("selective-customersim", "selective-schedule")),
+    ("imperfect_page", "imperfect-policy", ("imperfect-policy",)),
+)
+
+
+def written(module: ModuleType, contents: list[Any]) -> str:
+    """The page from figures; the classes of ``kept`` are those that the module uses."""
+    text: str = "\n".join(module.page(*map(module.Figures, contents)))
+    return text + "\n"
+
+
+def loaded(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "studies"))
+    return __import__(name)
+
+
+def contents(names: tuple[str, ...]) -> list[Any]:
+    return [json.loads((FIGURES / f"{one}.json").read_text("utf-8")) for one in names]
+
+
+@pytest.mark.parametrize(("module", "page", "names"), PAGES)
+def test_a_page_is_what_its_figures_say(
+    module: str, page: str, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = (ROOT / "docs" / "results" / f"{page}.md").read_text("utf-8")
+    assert there == written(loaded(module, monkeypatch), contents(names))
+
+
+@pytest.mark.parametrize(("module", "page", "names"), PAGES)
+def test_another_figure_makes_another_page(
+    module: str, page: str, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sabotage: every figure of the perplexity and of exposure, a fifth larger, shows."""
+    there = (ROOT / "docs" / "results" / f"{page}.md").read_text("utf-8")
+    given = contents(names)
+    for metric in ("perplexity", "exposure at 10 repetitions"):
+        changed = deepcopy(given)
+        for row in changed[0]["rows"]:
+            if row["metric"] == metric:
+                row["value"] *= 1.2
+        assert there != written(loaded(module, monkeypatch), changed)
+
+
+def test_kept_figures_hold_no_text() -> None:
+    """Numbers, and words of the study file; the longest text is a title or a command."""
+    for path in FIGURES.glob("*.json"):
+        kept = json.loads(path.read_text("utf-8"))
+        for row in kept["rows"]:
+            assert set(row) <= {
+                *("corpus", "method", "parameter", "level", "seed", "role", "by", "metric"),
+                *("better", "cell", "value", "low", "high", "n", "chance", "units"),
+            }
+            assert all(len(one) < 80 for one in row.values() if isinstance(one, str))
+        for run in kept["runs"]:
+            assert all(not isinstance(one, str) or len(one) < 80 for one in run.values())
