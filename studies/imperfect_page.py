@@ -149,7 +149,8 @@ def where(found: Figures) -> Iterator[str]:
     done, cells = found.content["done"], found.content["cells"]
     took = spoken(found.content["cpu_seconds"])
     yield f"{done} of {cells} cells, {took} of processor time."
-    missing = [one for one in found.content["missing"] if "training" in one]
+    named = (one.removesuffix(": training") for one in found.content["missing"])
+    missing = [one for one in named if one not in found.content["missing"]]
     if missing:
         yield ""
         yield f"Not computed yet: {'; '.join(missing)}."

@@ -14,7 +14,11 @@ ROOT = Path(__file__).parents[3]
 FIGURES = ROOT / "studies" / "figures"
 # The module that writes a page, the page, and the figures that it is written from.
 PAGES = (
-    ("selective_page", "selective-customersim", ("selective-customersim", "selective-schedule")),
+    (
+        "selective_page",
+        "selective-customersim",
+        ("selective-customersim", "selective-schedule", "selective-customersim-start"),
+    ),
     ("imperfect_page", "imperfect-policy", ("imperfect-policy",)),
 )
 
