@@ -19,6 +19,8 @@ SHAPES = ("circle", "square", "triangle", "diamond", "turned")
 LOWER = "lower"
 # Names of more letters than this are cut: the table has them in full.
 MOST_LETTERS = 60
+# Where the level of a mark may stand: above, below, right or left of it.
+LEVELS = ((0, -12, "middle"), (0, 20, "middle"), (11, 4, "start"), (-11, 4, "end"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +128,7 @@ class _Plot:
     def _axes(self) -> Iterator[Shape]:
         small = self.size - 1
         right = self.width - self.right
+        scaled = " (logarithmic)" if self.y.logarithmic else ""
         for value in self.y.ticks(6):
             y = self.y.at(value)
             yield Stroke(points=((self.left, y), (right, y)), kind="grid")
@@ -148,7 +151,7 @@ class _Plot:
             kind="title", size=self.size,
         )  # fmt: skip
         yield Writing(
-            x=4, y=16, text=f"↑ {self._short(self.shown.utility.title)}", kind="title",
+            x=4, y=16, text=f"↑ {self._short(self.shown.utility.title + scaled)}", kind="title",
             size=self.size,
         )  # fmt: skip
 
@@ -160,6 +163,7 @@ class _Plot:
         if self.shown.chance is None:
             return
         x = self.x.at(self.shown.chance)
+        self.taken.append(Box(x - 1, self.top, x + 1, self.bottom))
         yield Stroke(points=((x, self.top), (x, self.bottom)), kind="chance")
         said = Writing(x=x + 5, y=self.bottom - 7, text="chance", kind="note", size=self.size - 1)
         self.taken.append(said.box)
@@ -299,7 +303,7 @@ class _Plot:
             x, y = self._place(stop)
             if not stop.said:
                 continue
-            for dx, dy, anchor in ((0, -12, "middle"), (0, 20, "middle"), (11, 4, "start")):
+            for dx, dy, anchor in LEVELS:
                 said = Writing(
                     x=x + dx, y=y + dy, text=stop.said, kind="level", size=small, anchor=anchor
                 )
