@@ -3,8 +3,9 @@
     python studies/gallery.py [--check]
 
 The charts are drawn from the tables of the pages, and whatever is said of a page is checked against
-it: what is not as the pages say is named, and nothing is written. With ``--check`` nothing is written
-in any case, and files that would become others are named. The exit code is 1 if anything was named.
+it: what is not as the pages say is named, and nothing is written. With ``--check`` nothing is
+written in any case, and files that would become others are named. The exit code is 1 if anything
+was named.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gallery_charts import Drawn, draw
+from gallery_charts import Drawn, cite, draw
 from gallery_checks import SAID, commands_at_fault, words_at_fault
 from gallery_tables import NotFound, Page
 from sfumato.reports.picture import draw_file
@@ -44,6 +45,11 @@ class Gallery:
         told = tomllib.loads((root / "studies" / "gallery.toml").read_text("utf-8"))
         return cls(root, told["about"].strip(), told["parts"], told["entries"])
 
+    def filled(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """An entry, with figures of its page in the places that its words have for them."""
+        page, chart = self.page(entry), entry["chart"]
+        return entry | {key: cite(entry[key], page, chart) for key in SAID if key in entry}
+
     def page(self, entry: dict[str, Any]) -> Page:
         """The page that an entry is about."""
         return Page.read(self.root / PAGES / entry["page"])
@@ -60,7 +66,7 @@ class Gallery:
         yield from (f"## {self.parts[part]}", "")
         for entry in self.entries:
             if entry["part"] == part:
-                yield from self._entry(entry, drawn[entry["page"]])
+                yield from self._entry(self.filled(entry), drawn[entry["page"]])
 
     def _entry(self, entry: dict[str, Any], drawn: Drawn) -> Iterator[str]:
         chart = Path("..") / _chart(entry["page"]).relative_to("docs")
@@ -87,12 +93,12 @@ class Gallery:
             if entry["page"] not in there:
                 continue
             page = self.page(entry)
-            yield from words_at_fault(entry, page)
             yield from commands_at_fault(entry["command"], page, self.root)
             yield from (f"{page.name}: what is '{key}'?" for key in sorted(entry.keys() - KEYS))
             if entry["part"] not in self.parts:
                 yield f"{page.name} is in no part that there is"
             try:
+                yield from words_at_fault(self.filled(entry), page)
                 said = [one.text for one in draw(page, entry["chart"]).sheet.writings()]
             except NotFound as error:
                 yield f"{page.name}: {error}"

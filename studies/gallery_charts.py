@@ -7,6 +7,7 @@ by ``called``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -21,6 +22,7 @@ from sfumato.charts.sweeps import Spot
 # How something is named of which the table has a number only: {} stands for the number.
 AS_IT_IS = "{}"
 # What a chart may say: dots have a title and a line, methods have ends, levels and chance.
+DOTS, SIDES = "dots", ("leakage", "utility")
 KEYS = {"dots", "title", "line", "called", "caption"}
 KEYS |= {"both", "leakage", "utility", "ends", "level", "chance"}
 
@@ -117,19 +119,56 @@ def _one(some: Sequence[Figure | None], part: int) -> Figure | None:
     return some[part - 1]
 
 
-def draw(page: Page, chart: dict[str, Any]) -> Drawn:
-    """The chart that an entry describes."""
+def gather(page: Page, chart: dict[str, Any]) -> dict[str, list[Point]]:
+    """All points of a chart, of dots or of its two sides; no two have the same names."""
     if unknown := chart.keys() - KEYS:
         raise NotFound(f"a chart has no {sorted(unknown)}")
-    if "dots" in chart:
-        return _draw_dots(page, chart)
-    return _draw_overview(page, chart)
+    both = chart.get("both", {})
+    given = {side: [{**both, **chart[side]}] for side in SIDES if side in chart}
+    given |= {DOTS: chart[DOTS]} if DOTS in chart else {}
+    found = {}
+    for side, sources in given.items():
+        told = ({key: one[key] for key in one if key not in ("title", "better")} for one in sources)
+        found[side] = [point for one in told for point in points(page, Source.read(one))]
+        names = [(point.first, point.second) for point in found[side]]
+        if len(set(names)) < len(names):
+            raise NotFound(f"several figures have the same names among {sorted(set(names))}")
+    return found
 
 
-def _draw_dots(page: Page, chart: dict[str, Any]) -> Drawn:
+def cite(text: str, page: Page, chart: dict[str, Any]) -> str:
+    """Words in which ``{first | second}`` is the figure of the chart that has these names.
+
+    In a chart of two sides, that of the side comes first. A name that decides nothing can be left
+    out at the end.
+    """
+    every = [
+        ([*([] if side == DOTS else [side]), point.first, point.second], point.figure)
+        for side, some in gather(page, chart).items()
+        for point in some
+    ]
+
+    def figure(found: re.Match[str]) -> str:
+        asked = [name.strip() for name in found[1].split("|")]
+        meant = [one.whole for names, one in every if names[: len(asked)] == asked]
+        if len(meant) != 1:
+            raise NotFound(f"the chart has {len(meant)} figures for '{found[0]}'")
+        return meant[0]
+
+    return re.sub(r"\{([^{}]+)\}", figure, text)
+
+
+def draw(page: Page, chart: dict[str, Any]) -> Drawn:
+    """The chart that an entry describes."""
+    found = gather(page, chart)
+    return _draw_dots(page, chart, found[DOTS]) if DOTS in found else _draw_overview(
+        page, chart, found
+    )  # fmt: skip
+
+
+def _draw_dots(page: Page, chart: dict[str, Any], every: Sequence[Point]) -> Drawn:
     """Dots in rows: the first name is that of the row, the second that of the dot."""
     called = chart.get("called", {})
-    every = [point for given in chart["dots"] for point in points(page, Source.read(given))]
     labels = list(dict.fromkeys(point.second for point in every))
     many = len({called.get(label, label) for label in labels}) > 1
     rows: dict[str, list[Dot]] = {}
@@ -157,14 +196,10 @@ def _tell(dot: Dot) -> str:
     return f"{dot.label} {said}".strip()
 
 
-def _draw_overview(page: Page, chart: dict[str, Any]) -> Drawn:
+def _draw_overview(page: Page, chart: dict[str, Any], every: dict[str, list[Point]]) -> Drawn:
     """One figure against another: the first name is that of a method, the second its level."""
-    axes, found = [], []
-    for side in ("leakage", "utility"):
-        given = {**chart.get("both", {}), **chart[side]}
-        axes.append(Axis(title=given.pop("title"), better=given.pop("better")))
-        every = points(page, Source.read(given))
-        found.append({(one.first, one.second): one.figure for one in every})
+    axes = [Axis(title=chart[side]["title"], better=chart[side]["better"]) for side in SIDES]
+    found = [{(one.first, one.second): one.figure for one in every[side]} for side in SIDES]
     called, ends = chart.get("called", {}), chart.get("ends", [])
     level = chart.get("level", AS_IT_IS)
     tracks: dict[str, list[Stop]] = {}
@@ -178,8 +213,8 @@ def _draw_overview(page: Page, chart: dict[str, Any]) -> Drawn:
         stop = Stop(said=said, leakage=_spot(leakage), utility=_spot(utility))
         if end is None:
             tracks.setdefault(called.get(first, first), []).append(stop)
-        else:
-            last.setdefault(end, Track(name=called.get(end, end), stops=(stop,)))
+        elif last.setdefault(end, Track(name=called.get(end, end), stops=(stop,))).stops != (stop,):
+            raise NotFound(f"{page.name} has different figures of '{end}'")
     if missing := set(ends) - last.keys():
         raise NotFound(f"{page.name} has no figures of {sorted(missing)}")
     shown = Overview(

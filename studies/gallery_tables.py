@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 # A number that stands by itself: not that of a name (SST-2, stories15m), not half of a longer one.
@@ -31,15 +31,16 @@ class NotFound(ValueError):
 
 @dataclass(frozen=True)
 class Figure:
-    """A number with its interval, if there is one; ``said`` is how the page writes it.
+    """A number with its interval, if there is one; ``said`` is how the page writes the number.
 
-    Of a range such as ``11 to 20`` only the ends are known.
+    Of a range such as ``11 to 20`` only the ends are known. ``whole`` has the interval, too.
     """
 
     said: str
     value: float | None
     low: float | None = None
     high: float | None = None
+    whole: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Page:
         found = NUMBER.search(plain(quote))
         if found is None:
             raise NotFound(f"no number in '{quote}'")
-        return Figure(found[0], as_number(found[0]))
+        return Figure(found[0], as_number(found[0]), whole=found[0])
 
 
 def figures(cell: str) -> list[Figure | None]:
@@ -122,12 +123,12 @@ def _figure(said: str) -> Figure | None:
     if said in NOTHING:
         return None
     if found := _RANGE.fullmatch(said):
-        return Figure(said, None, as_number(found[1]), as_number(found[2]))
+        return Figure(said, None, as_number(found[1]), as_number(found[2]), said)
     found = _CELL.fullmatch(said)
     if found is None:
         raise NotFound(f"'{said}' is no figure")
     low, high = (None if end is None else as_number(end) for end in (found[2], found[3]))
-    return Figure(found[1], as_number(found[1]), low, high)
+    return Figure(found[1], as_number(found[1]), low, high, said if low is not None else found[1])
 
 
 def as_number(said: str) -> float:
