@@ -23,8 +23,6 @@ _WORD = re.compile(rf"\b({'|'.join(COUNTED)})\b", re.IGNORECASE)
 # A full stop and a capital: where a second sentence would begin.
 _SECOND = re.compile(r"(?<!\bal)[.!?]\s+[A-Z\"]")
 _SETTING = re.compile(r"[A-Z][A-Z0-9_]*=\S+")
-# What stands for something that the reader has, and is no file of the repository.
-_ELSEWHERE = re.compile(r"[A-Z][A-Z0-9]*|\.\./shared(/.*)?")
 FOLDERS = ("studies/", "benchmarks/", "scripts/", "docs/", "src/", "tests/")
 
 

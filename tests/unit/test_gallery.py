@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import shutil
 from itertools import combinations
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 
+import gallery_checks
+import gallery_tables
 from gallery import CHARTS, INDEX, PAGES, ROOT, Gallery
 from gallery_charts import Source, cite, draw, points
 from gallery_checks import COUNTED, SAID, commands_at_fault, numbers_of, words_at_fault
@@ -46,7 +49,7 @@ def change(path: Path, old: str, new: str) -> None:
 
 def test_what_changes_on_a_page_or_in_the_gallery_alone_is_seen(copied: Path) -> None:
     gallery = Gallery.read(copied)
-    change(copied / INDEX, "14.3 (11.3–19.8)", "14.2 (11.3–19.8)")
+    change(copied / INDEX, "0.266 (0.161 – 0.367)", "0.276 (0.161 – 0.367)")
     shutil.copy(copied / CHARTS / "demo.svg", copied / CHARTS / "old.svg")
     stale = "is not what studies/gallery.py writes"
     left = f"{CHARTS / 'old.svg'} belongs to no entry"
@@ -185,6 +188,12 @@ def test_figures_are_read_however_they_are_written(cell: str, found: list[Figure
 def test_what_is_no_figure_is_refused(cell: str) -> None:
     with pytest.raises(NotFound):
         figures(cell)
+
+
+def test_examples_are_true() -> None:
+    for module in (gallery_tables, gallery_checks):
+        failed, tried = doctest.testmod(module)
+        assert (failed, tried > 0) == (0, True)
 
 
 def test_rows_columns_and_words_that_are_not_there_are_refused() -> None:

@@ -128,7 +128,7 @@ class _Plot:
     def _axes(self) -> Iterator[Shape]:
         small = self.size - 1
         right = self.width - self.right
-        scaled = " (logarithmic)" if self.y.logarithmic else ""
+        scaled = " (log)" if self.y.logarithmic else ""
         for value in self.y.ticks(6):
             y = self.y.at(value)
             yield Stroke(points=((self.left, y), (right, y)), kind="grid")
@@ -150,13 +150,12 @@ class _Plot:
             x=self.left, y=self.height - 12, text=f"{self._short(self.shown.leakage.title)} →",
             kind="title", size=self.size,
         )  # fmt: skip
-        yield Writing(
-            x=4, y=16, text=f"↑ {self._short(self.shown.utility.title + scaled)}", kind="title",
-            size=self.size,
-        )  # fmt: skip
+        useful = self._short(self.shown.utility.title, len(scaled)) + scaled
+        yield Writing(x=4, y=16, text=f"↑ {useful}", kind="title", size=self.size)
 
-    def _short(self, title: str) -> str:
-        most = int((self.width - self.left) / (LETTER * self.size)) - 3
+    def _short(self, title: str, more: int = 0) -> str:
+        """A title that leaves room for an arrow and some letters more."""
+        most = int((self.width - self.left) / (LETTER * self.size)) - 3 - more
         return title if len(title) <= most else f"{title[: most - 1]}…"
 
     def _chance(self) -> Iterator[Shape]:
