@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from gallery_tables import Figure, NotFound, Page, figures
+from gallery_tables import NOTHING, Figure, NotFound, Page, figures
 from sfumato.charts.bars import Line
 from sfumato.charts.dots import Dot, DotRow, Dots, dots_picture
 from sfumato.charts.overview import Axis, Overview, Stop, Track, overview_picture
@@ -89,7 +89,7 @@ def points(page: Page, source: Source) -> list[Point]:
     names = [table.column(one) for one in source.names] or [0]
     found, seen = [], set()
     for row in table.rows:
-        name = ", ".join(filter(None, (row[at] for at in names)))
+        name = ", ".join(row[at] for at in names if row[at] not in NOTHING)
         if any(row[table.column(key)] != word for key, word in source.where.items()):
             continue
         if name in source.without or (source.only and name not in source.only):
