@@ -19,6 +19,8 @@ SHAPES = ("circle", "square", "triangle", "diamond", "turned")
 LOWER = "lower"
 # Names of more letters than this are cut: the table has them in full.
 MOST_LETTERS = 60
+# Where the level of a mark may stand: above, below, right or left of it.
+LEVELS = ((0, -12, "middle"), (0, 20, "middle"), (11, 4, "start"), (-11, 4, "end"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +128,7 @@ class _Plot:
     def _axes(self) -> Iterator[Shape]:
         small = self.size - 1
         right = self.width - self.right
+        scaled = " (log)" if self.y.logarithmic else ""
         for value in self.y.ticks(6):
             y = self.y.at(value)
             yield Stroke(points=((self.left, y), (right, y)), kind="grid")
@@ -147,19 +150,19 @@ class _Plot:
             x=self.left, y=self.height - 12, text=f"{self._short(self.shown.leakage.title)} →",
             kind="title", size=self.size,
         )  # fmt: skip
-        yield Writing(
-            x=4, y=16, text=f"↑ {self._short(self.shown.utility.title)}", kind="title",
-            size=self.size,
-        )  # fmt: skip
+        useful = self._short(self.shown.utility.title, len(scaled)) + scaled
+        yield Writing(x=4, y=16, text=f"↑ {useful}", kind="title", size=self.size)
 
-    def _short(self, title: str) -> str:
-        most = int((self.width - self.left) / (LETTER * self.size)) - 3
+    def _short(self, title: str, more: int = 0) -> str:
+        """A title that leaves room for an arrow and some letters more."""
+        most = int((self.width - self.left) / (LETTER * self.size)) - 3 - more
         return title if len(title) <= most else f"{title[: most - 1]}…"
 
     def _chance(self) -> Iterator[Shape]:
         if self.shown.chance is None:
             return
         x = self.x.at(self.shown.chance)
+        self.taken.append(Box(x - 1, self.top, x + 1, self.bottom))
         yield Stroke(points=((x, self.top), (x, self.bottom)), kind="chance")
         said = Writing(x=x + 5, y=self.bottom - 7, text="chance", kind="note", size=self.size - 1)
         self.taken.append(said.box)
@@ -299,7 +302,7 @@ class _Plot:
             x, y = self._place(stop)
             if not stop.said:
                 continue
-            for dx, dy, anchor in ((0, -12, "middle"), (0, 20, "middle"), (11, 4, "start")):
+            for dx, dy, anchor in LEVELS:
                 said = Writing(
                     x=x + dx, y=y + dy, text=stop.said, kind="level", size=small, anchor=anchor
                 )

@@ -115,13 +115,13 @@ class Picture:
 
 
 def wrap(text: str, most: int) -> list[str]:
-    """A name in lines of about so many letters; no word is cut.
+    """A name in lines of about so many letters; no word is cut, and spaces that hold words hold.
 
     >>> wrap("SMDP (what the policy finds)", 16)
     ['SMDP (what the', 'policy finds)']
     """
     lines: list[str] = []
-    for word in text.split():
+    for word in filter(None, text.split(" ")):
         if lines and len(lines[-1]) + 1 + len(word) <= most:
             lines[-1] += f" {word}"
         else:

@@ -110,7 +110,7 @@ class _Writer:
             tag("meta", {"name": "referrer", "content": "no-referrer"}),
             tag("meta", {"name": "color-scheme", "content": "light dark"}),
             tag("title", {}, self.page.title),
-            tag("style", {}, Html(read_asset("report.css") + _color_rules())),
+            tag("style", {}, Html(_style())),
         )
 
     def _body(self, charts: Mapping[str, Any], scripts: Sequence[str]) -> Html:
@@ -351,6 +351,10 @@ def _printable(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {printable(str(key)): _printable(one) for key, one in value.items()}
     return [_printable(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def _style() -> str:
+    return read_asset("report.css") + read_asset("picture.css") + _color_rules()
 
 
 def _color_rules() -> str:

@@ -21,10 +21,11 @@ def draw_sheet(sheet: Sheet, kind: str, description: str) -> Html:
     """A sheet as an element that grows and shrinks with the page; ``kind`` is wide or narrow."""
     size = {"viewbox": f"0 0 {sheet.width:g} {sheet.height:g}"}
     told = {"role": "img", "aria-label": description}
-    return tag("svg", {"class": kind, **size, **told}, *(_draw(one) for one in sheet.shapes))
+    return tag("svg", {"class": kind, **size, **told}, *(draw_shape(one) for one in sheet.shapes))
 
 
-def _draw(shape: Shape) -> Html:
+def draw_shape(shape: Shape) -> Html:
+    """One shape; what it looks like, its classes say."""
     look = {"class": f"{shape.kind} {_series(shape.series)}".strip()}
     match shape:
         case Stroke():

@@ -79,6 +79,22 @@ def test_ends_and_recommendation_are_named_on_the_chart() -> None:
     assert "recommended" not in " ".join(one.text for one in without.wide.writings())
 
 
+@pytest.mark.parametrize("look", ["wide", "narrow"])
+def test_a_scale_of_factors_is_called_so_and_no_word_stands_on_chance(look: str) -> None:
+    near, far = (
+        replace(SHOWN, ends=[Track(name="random output", stops=(stop("", 1.4, useless),))])
+        for useless in (90, 900)
+    )
+    for shown, logarithmic in ((near, False), (far, True)):
+        sheet: Sheet = getattr(drawn(shown), look)
+        titles = [one.text for one in sheet.writings() if one.kind == "title"]
+        assert any(text.endswith(" (log)") for text in titles) is logarithmic
+        (line,) = [one for one in sheet.shapes if isinstance(one, Stroke) and one.kind == "chance"]
+        x, top, bottom = line.points[0][0], line.points[0][1], line.points[1][1]
+        names = [one for one in sheet.writings() if one.kind in ("name", "level")]
+        assert not [one.text for one in names if one.box.meets(Box(x, top, x + 0.1, bottom))]
+
+
 def test_better_is_up_and_left_whichever_way_figures_run() -> None:
     def places(shown: Overview) -> dict[str, tuple[float, float]]:
         marks = [one for one in drawn(shown).wide.shapes if isinstance(one, Mark)]
