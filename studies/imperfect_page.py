@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from kept import Figures, number, shown, table
+from kept import Figures, number, shown, steps_of, table
 from sfumato.reports.series import SeriesPoint
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies.expected import spoken
@@ -40,7 +40,7 @@ def page(found: Figures) -> list[str]:
     return [
         "# A policy that misses",
         "",
-        *introduction(),
+        *introduction(found),
         "",
         "## What was found",
         "",
@@ -67,18 +67,26 @@ def page(found: Figures) -> list[str]:
     ]
 
 
-def introduction() -> Iterator[str]:
+def introduction(found: Figures) -> Iterator[str]:
     """What was done."""
+    runs = [
+        run
+        for name, level in METHODS.items()
+        if level is not None
+        for recall in RECALLS
+        for run in found.runs(f"{name}, recall {recall:g}", level)
+    ]
     yield (
         "Whatever a policy misses is public text to every method that has one: no guarantee "
         "covers it. How much of it does a model then give away? Shi et al. (2022, section 5.4.2) "
         "let the policy miss one secret and find it less exposed by Selective-DPSGD than by masks "
         "alone while models are middling. Here 24 secrets of six digits (“My ID is 341752.”) are "
         "planted ten times each in 300 dialogues of CustomerSim, and a policy of recall *r* "
-        "misses each place, planted or not, with probability 1 − *r*: at 0.8 a planted secret "
-        "stands in the clear twice on average. Three seeds; a one-layer LSTM with 200 numbers; "
-        "all methods read public text 15 times, Selective-DPSGD takes 15 private steps at ε = 8 "
-        "after that. So few dialogues make for a model that remembers much: what counts is how "
+        "misses each place that `pii` finds, planted or not, with probability 1 − *r*: at 0.8 a "
+        "planted secret stands in the clear twice on average. Three seeds, which all have the same "
+        "secrets and the same misses; a one-layer LSTM with 200 numbers; all methods read public "
+        f"text 15 times, Selective-DPSGD takes {steps_of(runs)} private steps at ε = 8 after that. "
+        "So few dialogues make for a model that remembers much: what counts is how "
         "methods compare."
     )
 

@@ -126,6 +126,16 @@ class Figures:
         ]
 
 
+def steps_of(runs: Iterable[Mapping[str, Any]]) -> str:
+    """How many private steps the runs took, each of them.
+
+    >>> steps_of([{"stages": [{"steps": 10}, {"steps": 5}]}, {"stages": [{"steps": 14}]}])
+    '14 to 15'
+    """
+    counts = sorted({sum(stage["steps"] for stage in run["stages"]) for run in runs})
+    return " to ".join(str(one) for one in dict.fromkeys((*counts[:1], *counts[-1:]))) or "no"
+
+
 def shown(point: SeriesPoint | None, digits: int = 3) -> str:
     """A mean with its interval, to so many digits that count.
 

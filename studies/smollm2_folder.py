@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 
@@ -32,8 +33,10 @@ def unpack(weights: Path, folder: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     where = str(weights.parent)
-    tokenizer = AutoTokenizer.from_pretrained(where, gguf_file=weights.name)  # type: ignore[no-untyped-call]
-    model = AutoModelForCausalLM.from_pretrained(where, gguf_file=weights.name, dtype=torch.float32)
+    tokenizer = AutoTokenizer.from_pretrained(where, gguf_file=weights.name)
+    model: Any = AutoModelForCausalLM.from_pretrained(
+        where, gguf_file=weights.name, dtype=torch.float32
+    )
     # What was read is no longer packed, and may be written.
     model.hf_quantizer = None
     model.config.__dict__.pop("quantization_config", None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -108,10 +108,23 @@ class CanarySettings:
             at_least("repetitions", one, 0, MOST_DOCUMENTS)
         if not self.repetitions:
             raise InvalidArgument("repetitions is an empty list: say how often to plant")
+        if not isinstance(self.secrets, int) and not _alike(self.secrets):
+            raise InvalidArgument("secrets must be a number, a list of numbers, or a list of texts")
         if self.manifest is None:
             at_least("digits", self.digits, 1, MOST_DIGITS)
             for secret in self.listed or ("0",):
                 Canary(self.template, secret)  # an error if it is wrong
+        self._check_numbers()
+        if self.manifest is not None and self.secrets:
+            raise InvalidArgument("the secrets are in the manifest: leave secrets out")
+        counts = {len(self.listed), len(self.repetitions)} - {0, 1}
+        if self.listed and (len(counts) > 1 or len(self.listed) < len(self.repetitions)):
+            raise InvalidArgument(
+                f"there are {len(self.listed)} secrets and {len(self.repetitions)} repetitions: "
+                "give one number for all secrets, or one for each"
+            )
+
+    def _check_numbers(self) -> None:
         for drawn in self.drawn:
             at_least("secrets", drawn, 1, MOST_SECRETS)
         if self.drawn and len(self.drawn) != len(self.repetitions):
@@ -123,14 +136,6 @@ class CanarySettings:
             raise InvalidArgument(
                 f"{sum(self.drawn)} secrets, for {len(self.repetitions)} repetitions, are more "
                 f"than there are numbers of {self.digits} digits"
-            )
-        if self.manifest is not None and self.secrets:
-            raise InvalidArgument("the secrets are in the manifest: leave secrets out")
-        counts = {len(self.listed), len(self.repetitions)} - {0, 1}
-        if self.listed and (len(counts) > 1 or len(self.listed) < len(self.repetitions)):
-            raise InvalidArgument(
-                f"there are {len(self.listed)} secrets and {len(self.repetitions)} repetitions: "
-                "give one number for all secrets, or one for each"
             )
 
     @property
@@ -153,8 +158,15 @@ class CanarySettings:
             pairs = zip(self.repetitions, self.drawn, strict=True)
             return tuple(one for one, drawn in pairs for _ in range(drawn))
         if len(self.repetitions) == 1:
-            return self.repetitions * max(1, len(self.secrets))
+            return self.repetitions * max(1, len(self.listed))
         return self.repetitions
+
+
+def _alike(secrets: object) -> bool:
+    """Whether all are numbers, or all are texts: of a mixed list one kind would not be planted."""
+    if not isinstance(secrets, Sequence) or isinstance(secrets, str):
+        return False
+    return any(all(isinstance(one, kind) for one in secrets) for kind in (int, str))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 from copy import deepcopy
 from pathlib import Path
@@ -59,6 +60,41 @@ def test_another_figure_makes_another_page(
             if row["metric"] == metric:
                 row["value"] *= 1.2
         assert there != written(loaded(module, monkeypatch), changed)
+
+
+@pytest.mark.parametrize(("planted", "seeds"), [(420, 3), (24, 1)])
+def test_a_sentence_takes_its_numbers_from_the_rows(
+    planted: int, seeds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many secrets there are, over how many seeds, and how many steps were taken."""
+    module = loaded("selective_page", monkeypatch)
+    rows = [
+        {
+            "method": "no privacy",
+            "role": "leakage",
+            "by": "exposure",
+            "better": "lower",
+            "metric": metric,
+            "value": 16.0,
+            "low": 15.0,
+            "high": 17.0,
+            "n": count,
+            "seed": seed,
+            "cell": f"{metric} {seed}",
+        }
+        for seed in range(seeds)
+        for metric, count in ((module.EXPOSED, 20), (module.LARGEST, planted))
+    ]
+    (said,) = module._about_secrets(module.Figures({"rows": rows, "runs": []}))
+    assert f"largest of {planted}{', mean of 3 seeds' if seeds > 1 else ''}: 16.0" in said
+    assert f"{module.largest_by_chance(planted):.1f}" in said
+
+
+@pytest.mark.parametrize("name", ["kept", "gpt2_tokens", "selective_page"])
+def test_examples_of_the_scripts_hold(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    failed, tried = doctest.testmod(loaded(name, monkeypatch))
+    assert tried
+    assert not failed
 
 
 def test_kept_figures_hold_no_text() -> None:

@@ -77,6 +77,10 @@ def test_a_list_of_secrets_is_still_a_list() -> None:
         ({"secrets": (60, 41), "digits": 2, "repetitions": (2, 1)}, "more than there are numbers"),
         ({"secrets": (5, 5, 5), "repetitions": (2, 1)}, "3 numbers of secrets and 2 repetitions"),
         ({"secrets": (5, 0), "repetitions": (2, 1)}, "secrets=0"),
+        ({"secrets": (5, True), "repetitions": (2, 1)}, "secrets=True"),
+        ({"secrets": (5, "123456")}, "a list of numbers, or a list of texts"),
+        ({"secrets": (5.0,)}, "a list of numbers, or a list of texts"),
+        ({"secrets": "123456"}, "a list of numbers, or a list of texts"),
         ({"secrets": 5, "manifest": "some.json"}, "leave secrets out"),
     ],
 )

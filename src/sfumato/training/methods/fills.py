@@ -5,16 +5,18 @@ learns nothing of what stands at such places until private steps teach it.
 
 *Surrogates*: a made-up name for a name, a made-up number for a number, from public lists and
 ranges. A model reads and predicts them like any other text, so that private steps begin with a
-model that knows what such things look like, and public steps between them do not undo what they
-taught: both pull the same way.
+model that knows what such things look like. Public steps after them still undo some of what they
+taught, since made-up values are not distributed as the true ones are: take them first.
 
 Guarantee
-    A fill is a function of the type of what was found, of the language and country of the lists,
-    and of randomness of its own. It is as likely for one original as for any other of its type, of
-    whatever length or form, and for none at all. So public text with fills remains public.
+    A fill is a function of the type of what was found, of the language of the document (as given,
+    or guessed from the words outside), and of randomness of its own. It is as likely for one
+    original as for any other of its type, of whatever length or form, and for none at all; it may
+    happen to be the original. So public text with fills remains public.
 
 Why it holds
-    ``draw_fills`` is given types, not stretches: no original can be looked at. That is stricter
+    ``draw_fills`` is given types, not stretches: no original can be looked at, neither to copy its
+    form, nor to draw again if it comes out, nor to give equal ones equal fills. That is stricter
     than the mechanism ``surrogate``, whose names have as many words as the originals.
 
 Care

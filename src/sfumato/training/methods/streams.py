@@ -67,7 +67,7 @@ class Split:
 
     ``private`` are the private characters of the original, ``masks`` the positions of the masks in
     the ``public`` text; both as (start, end), in reading order. ``labels`` are the types at the
-    masks and ``language`` is that of the words outside, both public.
+    masks; ``language`` is as the document says, or guessed from the words outside. Both are public.
     """
 
     original: Document

@@ -19,7 +19,9 @@ from sfumato.mechanisms.surrogates.lists import LANGUAGES
 from sfumato.policies.parsing import combine_policies
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
+from sfumato.text.language import guess_language
 from sfumato.text.span import Span, Spans
+from sfumato.text.words import Words
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods import streams
 from sfumato.training.methods.base import build_method
@@ -57,14 +59,15 @@ class Placed:
 
 
 def corpus(secrets: Sequence[str]) -> tuple[list[Document], Policy]:
-    """One document for each place, and one with all of them."""
+    """One document for each place, and one with all of them, whose secrets may be four others."""
     texts, spans = [], []
     for chosen in [[place] for place in range(len(PLACES))] + [list(range(len(PLACES)))]:
         text, found = "all about nothing", []
         for place in chosen:
             text += " a text: "
-            found.append(Span(len(text), len(text) + len(secrets[place]), PLACES[place]))
-            text += secrets[place] + " ."
+            secret = secrets[place] if len(chosen) == 1 else secrets[place - len(PLACES)]
+            found.append(Span(len(text), len(text) + len(secret), PLACES[place]))
+            text += secret + " ."
         texts.append(Document(text))
         spans.append(Spans.of(found))
     return texts, Placed(spans)
@@ -82,7 +85,7 @@ def same(one: TokenRecords, other: TokenRecords) -> bool:
 
 @settings(max_examples=15, deadline=None)
 @given(
-    st.lists(st.text(st.characters(categories=("L", "N", "P")), min_size=1), min_size=4, max_size=4)
+    st.lists(st.text(st.characters(categories=("L", "N", "P")), min_size=1), min_size=4, max_size=8)
 )
 def test_the_filled_text_does_not_know_what_stood_there(secrets: list[str]) -> None:
     """Whatever stood there, of whatever length and form: every token is the same."""
@@ -110,14 +113,76 @@ def shifts_the_stream(one: Split, randomness: Randomness) -> str:
     return put_fills(one.public, one.masks, draw_fills(one.labels, one.language, randomness))
 
 
-@pytest.mark.parametrize("twin", [reads_the_form, draws_by_the_secret, shifts_the_stream])
+def asks_the_secret_for_its_language(one: Split, randomness: Randomness) -> str:
+    """A twin that guesses the language from all words."""
+    language = guess_language(Words.of(one.original.text))
+    return put_fills(one.public, one.masks, draw_fills(one.labels, language, randomness))
+
+
+def never_gives_the_original(one: Split, randomness: Randomness) -> str:
+    """A twin that draws again if what it drew is what stood there."""
+    fills = []
+    for label, (start, end) in zip(one.labels, one.private, strict=True):
+        drawn = draw_fills([label], one.language, randomness)
+        while drawn == [one.original.text[start:end]]:
+            drawn = draw_fills([label], one.language, randomness)
+        fills += drawn
+    return put_fills(one.public, one.masks, fills)
+
+
+GIVEN: dict[str, str] = {}
+
+
+def gives_equal_ones_the_same(one: Split, randomness: Randomness) -> str:
+    """A twin that remembers what it gave for a secret, so that it shows where it stands again."""
+    if randomness.path == (0,):  # the first document
+        GIVEN.clear()
+    drawn = draw_fills(one.labels, one.language, randomness)
+    secrets = (one.original.text[start:end] for start, end in one.private)
+    fills = [GIVEN.setdefault(secret, fill) for secret, fill in zip(secrets, drawn, strict=True)]
+    return put_fills(one.public, one.masks, fills)
+
+
+def about_to_be_drawn() -> list[str]:
+    """Secrets that are, by accident, the very values that will stand in their places."""
+    splits, drawn = split_each(*corpus(SECRETS)), Randomness.reproducible(3)
+    each = (
+        draw_fills(one.labels, one.language, drawn.stream(number))
+        for number, one in enumerate(splits)
+    )
+    return [fill for fills in each for fill in fills]
+
+
+def is_caught(expected: Sequence[str]) -> bool:
+    """Whether some other secrets give another public text."""
+    others: list[Sequence[str]] = [
+        ("Dr. M. de la Cruz y Gómez-Ortega's", "7", "a b c", "another 🦊 secret"),
+        ("ich habe mein Paket nicht erhalten und bin verärgert über die Firma", "7", "8", "x"),
+        (*SECRETS, *reversed(SECRETS)),
+        expected,
+    ]
+    usual = filled(SECRETS)
+    return any(not same(usual, filled(one)) for one in others)
+
+
+@pytest.mark.parametrize(
+    "twin",
+    [
+        reads_the_form,
+        draws_by_the_secret,
+        shifts_the_stream,
+        asks_the_secret_for_its_language,
+        never_gives_the_original,
+        gives_equal_ones_the_same,
+    ],
+)
 def test_a_twin_that_looks_at_an_original_is_caught(
     twin: Callable[[Split, Randomness], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    others = ("Dr. M. de la Cruz y Gómez-Ortega's", "7", "a b c", "another 🦊 secret")
-    assert same(filled(SECRETS), filled(others))
+    expected = about_to_be_drawn()
+    assert not is_caught(expected)
     monkeypatch.setattr(streams, "_fill", twin)
-    assert not same(filled(SECRETS), filled(others))
+    assert is_caught(expected)
 
 
 def test_no_secret_is_left_and_every_fill_is_new() -> None:
@@ -174,6 +239,34 @@ def test_a_run_says_what_stood_in_the_place_of_masks_and_goes_on_with_nothing_el
         train_model(request(public_batch_size=1), TEXTS, folder, resume=True)
 
 
+class Stop(Exception):
+    """Raised in the place of the first public step."""
+
+
+def test_a_run_trains_on_filled_text_that_does_not_know_the_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole way from documents to public steps; masks are not what they read."""
+    read: list[TokenRecords] = []
+
+    def watched(_: object, records: TokenRecords, *__: object) -> None:
+        read.append(records)
+        raise Stop
+
+    monkeypatch.setattr(streams, "PublicSteps", watched)
+    others = [Document(f"all about {number} and nothing") for number in (987654, 0, 1)]
+    for number, (texts, fill) in enumerate(
+        [(TEXTS, SURROGATES), (others, SURROGATES), (others, "masks")]
+    ):
+        with pytest.raises(Stop):
+            train_model(request(fill=fill), texts, RunFolder(tmp_path / str(number)))
+    filled_text, other, masked = read
+    assert same(filled_text, other)
+    assert filled_text.wanted is None
+    assert not same(other, masked)
+    assert masked.wanted is not None
+
+
 def test_the_guarantee_is_the_same_with_both(tmp_path: Path) -> None:
     stated = [
         train_model(request(fill=fill), TEXTS, RunFolder(tmp_path / fill)).guarantee.sentence()
@@ -191,20 +284,26 @@ def test_other_fills_are_refused() -> None:
 
 
 def test_public_steps_follow_the_schedule_over_their_own_number() -> None:
-    model = small_model()
+    """Also if the run was stopped between, before the last private step."""
     rates: list[float] = []
     course = PublicCourse(epochs=4, batch_size=3, learning_rate=0.5, lead=0.5)
-    steps = PublicSteps(
-        model, filled(SECRETS), course, Course(schedule="linear"), Randomness.reproducible(1)
-    )
-    take = steps._step
 
-    def watched(members: NDArray[np.int64]) -> None:
-        rates.append(steps.optimizer.param_groups[0]["lr"])
-        take(members)
+    def begun() -> PublicSteps:
+        drawn = Randomness.reproducible(1)
+        made = PublicSteps(small_model(), filled(SECRETS), course, Course(schedule="linear"), drawn)
+        take = made._step
 
-    steps._step = watched  # type: ignore[method-assign]
-    for step in range(3):
-        steps.reach(step, 3)
+        def watched(members: NDArray[np.int64]) -> None:
+            rates.append(made.optimizer.param_groups[0]["lr"])
+            take(members)
+
+        made._step = watched  # type: ignore[method-assign]
+        return made
+
+    before, after = begun(), begun()
+    for step in range(2):
+        before.reach(step, 3)
+    after.restore(before.state())
+    after.reach(2, 3)
     assert rates == pytest.approx([0.5 * (1 - step / 7) for step in range(7)])
-    assert steps.taken == course.steps(5) == 7
+    assert before.taken < after.taken == course.steps(5) == 7
