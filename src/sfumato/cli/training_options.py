@@ -208,6 +208,15 @@ FillOption = Annotated[
         "which are not learned (unless given), or made-up names and numbers, which are.",
     ),
 ]
+FillPatternOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fill-pattern",
+        metavar="LABEL=PATTERN",
+        help="What made-up values of a type look like, if that is public: ORDER=000-00000 (0 a "
+        "digit, A a capital, a a small letter, * a capital or a digit). Repeat for several.",
+    ),
+]
 StateOption = Annotated[
     str | None,
     typer.Option(

@@ -29,6 +29,7 @@ LISTS = frozenset(
         "noise_schedule",
         "levels",
         "class_weights",
+        "fill_patterns",
     }
 )
 # Keys of a method that say where and when it is computed. They are not settings of the method.

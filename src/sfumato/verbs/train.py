@@ -92,6 +92,7 @@ def train(
     public_batch_size: int | None = None,
     lead: float | None = None,
     fill: str | None = None,
+    fill_patterns: Sequence[str] | None = None,
     state: str | None = None,
     state_clip_norm: float | None = None,
     field: str = "text",
@@ -186,6 +187,7 @@ def train(
         "public_batch_size": public_batch_size,
         "lead": lead,
         "fill": fill,
+        "fill_patterns": None if fill_patterns is None else tuple(fill_patterns),
         "state": state,
         "state_clip_norm": state_clip_norm,
     }

@@ -10,9 +10,9 @@ taught, since made-up values are not distributed as the true ones are: take them
 
 Guarantee
     A fill is a function of the type of what was found, of the language of the document (as given,
-    or guessed from the words outside), and of randomness of its own. It is as likely for one
-    original as for any other of its type, of whatever length or form, and for none at all; it may
-    happen to be the original. So public text with fills remains public.
+    or guessed from the words outside), of public patterns, and of randomness of its own. It is as
+    likely for one original as for any other of its type, of whatever length or form, and for none
+    at all; it may happen to be the original. So public text with fills remains public.
 
 Why it holds
     ``draw_fills`` is given types, not stretches: no original can be looked at, neither to copy its
@@ -20,6 +20,9 @@ Why it holds
     than the mechanism ``surrogate``, whose names have as many words as the originals.
 
 Care
+    Patterns are public, whoever writes them: one that was read off the private text, and that only
+    few could know, is not covered by any guarantee.
+
     Whatever the policy misses stands beside the fills in the clear, as it does beside masks.
 
 Reference
@@ -29,8 +32,10 @@ Reference
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import string
+from collections.abc import Mapping, Sequence
 
+from sfumato.core.errors import InvalidArgument
 from sfumato.core.kinds import kind_of
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.surrogates.chance import Chance
@@ -43,18 +48,55 @@ MASKS, SURROGATES = "masks", "surrogates"
 FILLS = (MASKS, SURROGATES)
 # Every name is a given name and a family name, whatever it was.
 _NAME = Shape(parts=(False, False))
+_EITHER = string.ascii_uppercase + string.digits
 
 
-def draw_fills(labels: Sequence[str], language: str, randomness: Randomness) -> list[str]:
+Patterns = Mapping[str, Sequence[str]]
+
+
+def read_patterns(given: Sequence[str]) -> Patterns:
+    """The patterns of each label, from ``LABEL=PATTERN``; a label may have several.
+
+    >>> read_patterns(["ORDER=000-00000", "ORDER=A0000"])
+    {'ORDER': ['000-00000', 'A0000']}
+    """
+    found: dict[str, list[str]] = {}
+    for one in given:
+        label, separator, pattern = one.partition("=")
+        fits = pattern.strip() == pattern and pattern.isprintable() and pattern
+        if not (label and separator and fits):
+            raise InvalidArgument(
+                "a pattern of made-up values is LABEL=PATTERN, such as ORDER=000-00000: 0 is a "
+                "digit, A a capital, a a small letter, * a capital or a digit"
+            )
+        found.setdefault(label, []).append(pattern)
+    return found
+
+
+def draw_fills(
+    labels: Sequence[str], language: str, randomness: Randomness, patterns: Patterns | None = None
+) -> list[str]:
     """A made-up value for each label; equal labels draw from the same values.
+
+    A label with ``patterns`` draws one of these and fills it: 0 is a digit, A a capital, a a small
+    letter, * a capital or a digit.
 
     >>> from sfumato.core.randomness import Randomness
     >>> name, number = draw_fills(["PERSON", "PHONE"], "en", Randomness.secure())
     >>> len(name.split()), any(sign.isdigit() for sign in number)
     (2, True)
     """
-    chance, local = Chance.of(randomness), Local.of(language, "")
-    return [draw(Form(kind_of(one), local, _NAME), chance) for one in labels]
+    chance, local, known = Chance.of(randomness), Local.of(language, ""), patterns or {}
+    return [
+        _follow(chance.pick(known[one]), chance)
+        if one in known
+        else draw(Form(kind_of(one), local, _NAME), chance)
+        for one in labels
+    ]
+
+
+def _follow(pattern: str, chance: Chance) -> str:
+    return "".join(chance.pick(_EITHER) if one == "*" else chance.fill(one) for one in pattern)
 
 
 def put_fills(masked: str, masks: Sequence[tuple[int, int]], fills: Sequence[str]) -> str:

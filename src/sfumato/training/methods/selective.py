@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.core.checks import at_least, between, one_of, positive
+from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.training.methods.base import (
     Prepared,
@@ -26,7 +27,7 @@ from sfumato.training.methods.base import (
     prepare_steps,
     refuse_a_single_unit,
 )
-from sfumato.training.methods.fills import FILLS, MASKS, SURROGATES
+from sfumato.training.methods.fills import FILLS, MASKS, SURROGATES, read_patterns
 from sfumato.training.stages import countable
 
 if TYPE_CHECKING:
@@ -92,7 +93,8 @@ class SelectiveTraining(TrainingMethod):
     ``public_learning_rate`` and ``public_batch_size`` are those of steps on it, the same as for
     private steps unless given. ``lead`` is the share of public steps that are taken before the
     first private one. ``fill`` is what stands there in the place of what the policy finds: masks,
-    which are not predicted, or surrogates, which are (``fills``).
+    which are not predicted, or surrogates, which are (``fills``). ``fill_patterns`` are public
+    forms of these, as ``LABEL=PATTERN``: ``ORDER=000-00000``.
     """
 
     name: ClassVar[str] = "selective"
@@ -107,10 +109,15 @@ class SelectiveTraining(TrainingMethod):
     lead: float = 1.0
     public_batch_size: int | None = None
     fill: str = MASKS
+    fill_patterns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         epochs, rate, size = self.public_epochs, self.public_learning_rate, self.public_batch_size
         one_of("fill", self.fill, FILLS)
+        if read_patterns(self.fill_patterns) and self.fill != SURROGATES:
+            raise InvalidArgument(
+                f"`fill_patterns` are forms of made-up values; they need `fill={SURROGATES!r}`"
+            )
         PublicCourse(
             epochs=1.0 if epochs is None else epochs,
             batch_size=1 if size is None else size,
@@ -134,7 +141,10 @@ class SelectiveTraining(TrainingMethod):
             records = streams.public
             if self.fill == SURROGATES:
                 drawn = randomness.stream(FILLED)
-                records = make_filled_records(streams.splits, task.model.tokenizer, task.cut, drawn)
+                patterns = read_patterns(self.fill_patterns)
+                records = make_filled_records(
+                    streams.splits, task.model.tokenizer, task.cut, drawn, patterns
+                )
             return PublicSteps(task.model, records, public, task.course, randomness)
 
         return prepare_steps(task, material, between)
@@ -158,4 +168,6 @@ class SelectiveTraining(TrainingMethod):
         public: dict[str, object] = {**self.public_course(privacy, course).as_dict()}
         if self.fill != MASKS:  # older runs say nothing about it
             public["fill"] = self.fill
+        if self.fill_patterns:
+            public["fill_patterns"] = list(self.fill_patterns)
         return {"public": public}

@@ -49,7 +49,7 @@ from sfumato.text.document import Document
 from sfumato.text.span import Spans, stretches
 from sfumato.text.words import Words
 from sfumato.training.batches import physical_batches
-from sfumato.training.methods.fills import draw_fills, put_fills
+from sfumato.training.methods.fills import Patterns, draw_fills, put_fills
 from sfumato.training.methods.selective import PublicCourse
 from sfumato.training.optimizers import make_optimizer, put_back, rate_factor
 from sfumato.training.processes.sums import add_gradients
@@ -174,21 +174,25 @@ def selective_streams(
 
 
 def make_filled_records(
-    splits: Sequence[Split], tokenizer: Tokenizer, cut: Cut, randomness: Randomness
+    splits: Sequence[Split],
+    tokenizer: Tokenizer,
+    cut: Cut,
+    randomness: Randomness,
+    patterns: Patterns | None = None,
 ) -> TokenRecords:
     """Records of the public text with a made-up value in the place of each mask.
 
     All of it is predicted. Every document draws from a stream of its own.
     """
     filled = [
-        replace(one.original, text=_fill(one, randomness.stream(number)))
+        replace(one.original, text=_fill(one, randomness.stream(number), patterns))
         for number, one in enumerate(splits)
     ]
     return make_language_records(filled, tokenizer, cut)
 
 
-def _fill(one: Split, randomness: Randomness) -> str:
-    fills = draw_fills(one.labels, one.language, randomness)
+def _fill(one: Split, randomness: Randomness, patterns: Patterns | None) -> str:
+    fills = draw_fills(one.labels, one.language, randomness, patterns)
     return put_fills(one.public, one.masks, fills)
 
 

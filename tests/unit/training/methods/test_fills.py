@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
+from re import fullmatch
 
 import numpy as np
 import pytest
@@ -25,7 +26,13 @@ from sfumato.text.words import Words
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods import streams
 from sfumato.training.methods.base import build_method
-from sfumato.training.methods.fills import SURROGATES, draw_fills, put_fills
+from sfumato.training.methods.fills import (
+    SURROGATES,
+    Patterns,
+    draw_fills,
+    put_fills,
+    read_patterns,
+)
 from sfumato.training.methods.promise import PolicyPromise
 from sfumato.training.methods.selective import PublicCourse, SelectiveTraining
 from sfumato.training.methods.streams import (
@@ -92,34 +99,36 @@ def test_the_filled_text_does_not_know_what_stood_there(secrets: list[str]) -> N
     assert same(filled(secrets), filled(SECRETS))
 
 
-def reads_the_form(one: Split, randomness: Randomness) -> str:
+def reads_the_form(one: Split, randomness: Randomness, _: Patterns | None = None) -> str:
     """A twin as the mechanism surrogate has it: as many words as the original has."""
     words = [len(one.original.text[start:end].split()) for start, end in one.private]
     fills = [" ".join(draw_fills(["PERSON"] * n, "en", randomness)) for n in words]
     return put_fills(one.public, one.masks, fills)
 
 
-def draws_by_the_secret(one: Split, randomness: Randomness) -> str:
+def draws_by_the_secret(one: Split, randomness: Randomness, _: Patterns | None = None) -> str:
     """A twin whose randomness is that of the secret."""
     own = randomness.stream(sum(end - start for start, end in one.private))
     return put_fills(one.public, one.masks, draw_fills(one.labels, one.language, own))
 
 
-def shifts_the_stream(one: Split, randomness: Randomness) -> str:
+def shifts_the_stream(one: Split, randomness: Randomness, _: Patterns | None = None) -> str:
     """A twin that draws once more for every character of a secret."""
     for start, end in one.private:
-        for _ in range(end - start):
+        for _each in range(end - start):
             randomness.below(2)
     return put_fills(one.public, one.masks, draw_fills(one.labels, one.language, randomness))
 
 
-def asks_the_secret_for_its_language(one: Split, randomness: Randomness) -> str:
+def asks_the_secret_for_its_language(
+    one: Split, randomness: Randomness, _: Patterns | None = None
+) -> str:
     """A twin that guesses the language from all words."""
     language = guess_language(Words.of(one.original.text))
     return put_fills(one.public, one.masks, draw_fills(one.labels, language, randomness))
 
 
-def never_gives_the_original(one: Split, randomness: Randomness) -> str:
+def never_gives_the_original(one: Split, randomness: Randomness, _: Patterns | None = None) -> str:
     """A twin that draws again if what it drew is what stood there."""
     fills = []
     for label, (start, end) in zip(one.labels, one.private, strict=True):
@@ -133,7 +142,7 @@ def never_gives_the_original(one: Split, randomness: Randomness) -> str:
 GIVEN: dict[str, str] = {}
 
 
-def gives_equal_ones_the_same(one: Split, randomness: Randomness) -> str:
+def gives_equal_ones_the_same(one: Split, randomness: Randomness, _: Patterns | None = None) -> str:
     """A twin that remembers what it gave for a secret, so that it shows where it stands again."""
     if randomness.path == (0,):  # the first document
         GIVEN.clear()
@@ -177,7 +186,7 @@ def is_caught(expected: Sequence[str]) -> bool:
     ],
 )
 def test_a_twin_that_looks_at_an_original_is_caught(
-    twin: Callable[[Split, Randomness], str], monkeypatch: pytest.MonkeyPatch
+    twin: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = about_to_be_drawn()
     assert not is_caught(expected)
@@ -188,8 +197,8 @@ def test_a_twin_that_looks_at_an_original_is_caught(
 def test_no_secret_is_left_and_every_fill_is_new() -> None:
     documents, policy = corpus(SECRETS)
     splits = split_each(documents, policy)
-    first = [streams._fill(one, Randomness.reproducible(1)) for one in splits]
-    second = [streams._fill(one, Randomness.reproducible(2)) for one in splits]
+    first = [streams._fill(one, Randomness.reproducible(1), None) for one in splits]
+    second = [streams._fill(one, Randomness.reproducible(2), None) for one in splits]
     assert all(secret not in text for secret in SECRETS[:3] for text in first)
     assert all("[" not in text for text in first)
     assert all(one != other for one, other in zip(first, second, strict=True))
@@ -205,6 +214,30 @@ def test_there_is_a_value_for_every_kind(language: str) -> None:
     drawn = draw_fills([*KINDS, "SOMETHING ELSE", ""], language, Randomness.reproducible(1))
     assert len(drawn) == len(KINDS) + 2
     assert all(one.strip() == one and one for one in drawn)
+
+
+def test_patterns_say_what_values_of_a_label_look_like() -> None:
+    patterns = read_patterns(["ORDER=000-Aa", "ORDER=**", "PHONE=+1 000=0"])
+    drawn = draw_fills(
+        ["ORDER", "PHONE", "PERSON"] * 60, "en", Randomness.reproducible(1), patterns
+    )
+    orders = set(drawn[::3])
+    assert all(fullmatch(r"[0-9]{3}-[A-Z][a-z]|[A-Z0-9]{2}", one) for one in orders)
+    assert {len(one) for one in orders} == {2, 6}
+    assert any(one.isdigit() for one in orders) or any(one.isalpha() for one in orders)
+    assert all(fullmatch(r"\+1 [0-9]{3}=[0-9]", one) for one in drawn[1::3])
+    assert all(len(one.split()) == 2 for one in drawn[2::3])
+
+
+@pytest.mark.parametrize("given", ["ORDER", "=000", "ORDER=", "ORDER= 000", "ORDER=0\n0", ""])
+def test_other_patterns_are_refused(given: str) -> None:
+    with pytest.raises(InvalidArgument, match="LABEL=PATTERN"):
+        build_method("selective", {"fill": SURROGATES, "fill_patterns": (given,)})
+
+
+def test_patterns_need_made_up_values() -> None:
+    with pytest.raises(InvalidArgument, match="need `fill='surrogates'`"):
+        build_method("selective", {"fill_patterns": ("ORDER=000",)})
 
 
 def test_a_text_without_masks_stays_as_it_is() -> None:
@@ -231,10 +264,13 @@ def test_a_run_says_what_stood_in_the_place_of_masks_and_goes_on_with_nothing_el
     tmp_path: Path,
 ) -> None:
     folder = RunFolder(tmp_path / "run")
-    train_model(request(fill=SURROGATES, public_batch_size=1), TEXTS, folder)
+    train_model(
+        request(fill=SURROGATES, public_batch_size=1, fill_patterns=("NUMBER=000",)), TEXTS, folder
+    )
     settings = folder.settings()
     assert settings["public"]["fill"] == SURROGATES
     assert settings["public"]["batch_size"] == 1
+    assert settings["public"]["fill_patterns"] == ["NUMBER=000"]
     with pytest.raises(CannotResume):
         train_model(request(public_batch_size=1), TEXTS, folder, resume=True)
 
