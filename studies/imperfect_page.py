@@ -157,8 +157,7 @@ def where(found: Figures) -> Iterator[str]:
     done, cells = found.content["done"], found.content["cells"]
     took = spoken(found.content["cpu_seconds"])
     yield f"{done} of {cells} cells, {took} of processor time."
-    named = (one.removesuffix(": training") for one in found.content["missing"])
-    missing = [one for one in named if one not in found.content["missing"]]
+    missing = found.missing()
     if missing:
         yield ""
         yield f"Not computed yet: {'; '.join(missing)}."

@@ -29,6 +29,7 @@ KEPT = (
     *("cell", "value", "low", "high", "n", "chance", "units"),
 )
 DIGITS = 6
+TRAINING = ": training"
 
 
 def main() -> None:
@@ -118,6 +119,18 @@ class Figures:
     def places(self) -> list[tuple[str, float | None]]:
         """Methods and levels in the order of the study."""
         return list(dict.fromkeys((row.method, row.level) for row in self.rows))
+
+    def missing(self) -> list[str]:
+        """The models that were not trained yet, each with its seeds."""
+        seeds: dict[str, list[str]] = {}
+        for title in self.content["missing"]:
+            if title.endswith(TRAINING):
+                name, _, seed = title.removesuffix(TRAINING).rpartition(", seed ")
+                seeds.setdefault(name, []).append(seed)
+        return [
+            f"{name} (seed{'s' if len(some) > 1 else ''} {', '.join(some)})"
+            for name, some in seeds.items()
+        ]
 
     def runs(self, method: str, level: float | None) -> Sequence[Mapping[str, Any]]:
         """The training runs of a method at a level."""

@@ -39,7 +39,8 @@ PUBLISHED = {
 }
 OURS, LONGER = "Selective-DPSGD", "no privacy, longer"
 FILLED, MASKED = "made-up values alone", "masks alone"
-ORDER = (NO_PRIVACY, LONGER, OURS, f"{OURS}, masks", "twice", "interleaved", "DP-SGD")
+FORMED = f"{OURS}, forms known"
+ORDER = (NO_PRIVACY, LONGER, OURS, FORMED, f"{OURS}, masks", "twice", "interleaved", "DP-SGD")
 LAST = (FILLED, MASKED, RANDOM_OUTPUT)
 Place = tuple[str, float | None]
 
@@ -120,10 +121,23 @@ def findings(full: Figures, start: Figures) -> Iterator[str]:
             f"{number(ours.value / plain.value)} times the {shown(plain)} without privacy. The "
             "paper has 10.42, and 3.06 without privacy."
         )
+    yield from _with_forms(full, plain)
     yield from _beside_no_noise(full)
     yield from _beside_masks(full)
     yield from _beside_dp_sgd(full, start)
     yield from _about_secrets(full)
+
+
+def _with_forms(full: Figures, plain: SeriesPoint | None) -> Iterator[str]:
+    formed = per_gpt2(full, FORMED, 3.0)
+    if formed is None or plain is None:
+        return
+    yield (
+        "**Where the forms of numbers are public** (ten capitals or digits for a tracking number), "
+        f"it has {shown(formed)}, {number(formed.value / plain.value)} times that without privacy, "
+        "at the same level. These forms were read off the dialogues, whose generator is published; "
+        "a firm knows its own."
+    )
 
 
 def _beside_no_noise(full: Figures) -> Iterator[str]:
@@ -274,44 +288,46 @@ def from_a_start(start: Figures) -> Iterator[str]:
 
 def aims(full: Figures, start: Figures) -> Iterator[tuple[str, str, str]]:
     """What was to be reached, what was, and whether it was."""
-    plain, ours = per_gpt2(full, NO_PRIVACY, None), per_gpt2(full, OURS, 3.0)
-    for name, point, least in (
-        ("without privacy a perplexity of at most 3.1", plain, 3.1),
-        ("Selective-DPSGD at ε = 3 at most 4.5", ours, 4.5),
-        ("and below the paper's 10.42", ours, 10.42),
-    ):
-        yield name, shown(point), _reached(point, most=least)
-    ratio = None if plain is None or ours is None else ours.value / plain.value
-    yield (
-        "and at most 1.5 times that without privacy",
-        "–" if ratio is None else number(ratio),
-        "not computed" if ratio is None else "reached" if ratio <= 1.5 else "**missed**",
-    )
+    plain = per_gpt2(full, NO_PRIVACY, None)
+    yield "without privacy a perplexity of at most 3.1", shown(plain), _reached(plain, most=3.1)
+    for name in (OURS, FORMED):
+        yield from _aims_of(full, name, plain)
     for figures, how in ((full, "from random weights"), (start, "from a public start")):
         point = per_gpt2(figures, "DP-SGD", 3.0)
         yield f"DP-SGD at ε = 3 at most 12, {how}", shown(point), _reached(point, most=12.0)
-    longer, exposed = full.point(LONGER, None, EXPOSED), full.point(OURS, 3.0, EXPOSED)
+    longer, largest = full.point(LONGER, None, EXPOSED), full.point(LONGER, None, LARGEST)
     yield (
         "without privacy an exposure above 15 bits for secrets planted ten times",
         shown(longer),
         _reached(longer, least=15.0),
     )
-    largest = full.point(LONGER, None, LARGEST)
     yield (
         "for the most exposed of all planted ones",
         "–" if largest is None else number(largest.value),
         _reached(largest, least=15.0),
     )
+
+
+def _aims_of(full: Figures, name: str, plain: SeriesPoint | None) -> Iterator[tuple[str, str, str]]:
+    ours, auc = per_gpt2(full, name, 3.0), full.point(name, 3.0, AUC)
+    exposed = full.point(name, 3.0, EXPOSED)
+    yield f"{name} at ε = 3 at most 4.5", shown(ours), _reached(ours, most=4.5)
+    yield "below the paper's 10.42", shown(ours), _reached(ours, most=10.42)
+    ratio = None if plain is None or ours is None else ours.value / plain.value
+    yield (
+        "at most 1.5 times that without privacy",
+        "–" if ratio is None else number(ratio),
+        "not computed" if ratio is None else "reached" if ratio <= 1.5 else "**missed**",
+    )
     near = exposed is not None and (exposed.low or 0.0) <= CHANCE <= (exposed.high or 0.0)
     yield (
-        "Selective-DPSGD at ε = 3: an exposure near chance (1.44)",
+        "an exposure near chance (1.44 in its interval)",
         shown(exposed),
         "not computed" if exposed is None else "reached" if near else "**missed**",
     )
-    auc = full.point(OURS, 3.0, AUC)
     inside = auc is not None and abs(auc.value - 0.5) <= 0.03
     yield (
-        "and an AUC of membership within 0.5 ± 0.03",
+        "an AUC of membership within 0.5 ± 0.03",
         shown(auc),
         "not computed" if auc is None else "reached" if inside else "**missed**",
     )
@@ -358,12 +374,7 @@ def where(full: Figures, search: Figures, start: Figures) -> Iterator[str]:
     for said, one in (("The study", full), ("The public start", start), ("The search", search)):
         took, cells = spoken(one.content["cpu_seconds"]), one.content["cells"]
         yield f"{said}: {one.content['done']} of {cells} cells, {took} of processor time."
-    missing = [
-        f"{one.removesuffix(': training')}{when}"
-        for figures, when in ((full, ""), (start, ", from a public start"))
-        for one in figures.content["missing"]
-        if one.endswith(": training")
-    ]
+    missing = [*full.missing(), *(f"from a public start, {one}" for one in start.missing())]
     if missing:
         yield ""
         yield f"Not computed yet: {'; '.join(missing)}."
