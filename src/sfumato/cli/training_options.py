@@ -134,13 +134,14 @@ MethodOption = Annotated[
     str,
     typer.Option(
         "--method",
-        metavar="private|rgp|gep|federated|selective|interleaved|twice|directional|per-record|redacted|"
-        "plain",
-        help="DP-SGD on everything; the same through thin carriers of large matrices, or in a "
-        "basis of public gradients; updates of authors in the place of gradients; DP-SGD only "
-        "where --policy finds something, plain steps on the masked rest; both in turns along each "
-        "document (lstm only); first on masked text, then DP-SGD on what was masked; directions of "
-        "gradients, turned or with noise for each record; on masked text alone; no privacy.",
+        metavar="METHOD",
+        help="private: DP-SGD on everything; rgp, gep: the same through thin carriers of large "
+        "matrices, or in a basis of public gradients; federated: updates of authors in the place "
+        "of gradients; selective: DP-SGD only where --policy finds something, plain steps on the "
+        "masked rest; interleaved: both in turns along each document (lstm only); twice: first on "
+        "masked text, then DP-SGD on what was masked; directional, per-record: directions of "
+        "gradients, turned or with noise for each record; redacted: on masked text alone; plain: "
+        "no privacy.",
     ),
 ]
 TrainEpsilonOption = Annotated[
@@ -213,8 +214,9 @@ FillPatternOption = Annotated[
     typer.Option(
         "--fill-pattern",
         metavar="LABEL=PATTERN",
-        help="What made-up values of a type look like, if that is public: ORDER=000-00000 (0 a "
-        "digit, A a capital, a a small letter, * a capital or a digit). Repeat for several.",
+        help="What made-up values (--fill surrogates) of a type look like, if that is public: "
+        "PHONE=000-0000 (0 a digit, A a capital, a a small letter, * a capital or a digit). Repeat "
+        "for several.",
     ),
 ]
 StateOption = Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import tomllib
 from copy import deepcopy
 from pathlib import Path
 from types import ModuleType
@@ -88,6 +89,17 @@ def test_a_sentence_takes_its_numbers_from_the_rows(
     (said,) = module._about_secrets(module.Figures({"rows": rows, "runs": []}))
     assert f"largest of {planted}{', mean of 3 seeds' if seeds > 1 else ''}: 16.0" in said
     assert f"{module.largest_by_chance(planted):.1f}" in said
+
+
+def test_the_gallery_says_whether_a_recall_tells_methods_apart() -> None:
+    """Its sentence has no number that would have to be on the page."""
+    page = (ROOT / "docs" / "results" / "imperfect-policy.md").read_text("utf-8")
+    entries = tomllib.loads((ROOT / "studies" / "gallery.toml").read_text("utf-8"))["entries"]
+    (limit,) = [one["limit"] for one in entries if one["page"] == "imperfect-policy.md"]
+    told = [line for line in page.splitlines() if line.startswith("- At a recall of")]
+    assert told
+    apart = any("not told apart" not in line for line in told)
+    assert limit.startswith("At no recall") is not apart
 
 
 @pytest.mark.parametrize("name", ["kept", "gpt2_tokens", "selective_page"])

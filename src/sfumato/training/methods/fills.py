@@ -38,6 +38,7 @@ from collections.abc import Mapping, Sequence
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.kinds import kind_of
 from sfumato.core.randomness import Randomness
+from sfumato.mechanisms.by_type import key_of_type
 from sfumato.mechanisms.surrogates.chance import Chance
 from sfumato.mechanisms.surrogates.codes import draw
 from sfumato.mechanisms.surrogates.form import Form
@@ -55,10 +56,12 @@ Patterns = Mapping[str, Sequence[str]]
 
 
 def read_patterns(given: Sequence[str]) -> Patterns:
-    """The patterns of each label, from ``LABEL=PATTERN``; a label may have several.
+    """The patterns of each type, from ``LABEL=PATTERN``; a type may have several.
 
-    >>> read_patterns(["ORDER=000-00000", "ORDER=A0000"])
-    {'ORDER': ['000-00000', 'A0000']}
+    Labels that mean the same kind of thing are one type, as in a table of mechanisms.
+
+    >>> read_patterns(["ORDER=000-00000", "CODE=A0000", "TICKET=00"])
+    {'CODE': ['000-00000', 'A0000'], 'TICKET': ['00']}
     """
     found: dict[str, list[str]] = {}
     for one in given:
@@ -69,7 +72,7 @@ def read_patterns(given: Sequence[str]) -> Patterns:
                 "a pattern of made-up values is LABEL=PATTERN, such as ORDER=000-00000: 0 is a "
                 "digit, A a capital, a a small letter, * a capital or a digit"
             )
-        found.setdefault(label, []).append(pattern)
+        found.setdefault(key_of_type(label), []).append(pattern)
     return found
 
 
@@ -78,7 +81,7 @@ def draw_fills(
 ) -> list[str]:
     """A made-up value for each label; equal labels draw from the same values.
 
-    A label with ``patterns`` draws one of these and fills it: 0 is a digit, A a capital, a a small
+    A type with ``patterns`` draws one of these and fills it: 0 is a digit, A a capital, a a small
     letter, * a capital or a digit.
 
     >>> from sfumato.core.randomness import Randomness
@@ -88,8 +91,8 @@ def draw_fills(
     """
     chance, local, known = Chance.of(randomness), Local.of(language, ""), patterns or {}
     return [
-        _follow(chance.pick(known[one]), chance)
-        if one in known
+        _follow(chance.pick(known[key_of_type(one)]), chance)
+        if key_of_type(one) in known
         else draw(Form(kind_of(one), local, _NAME), chance)
         for one in labels
     ]

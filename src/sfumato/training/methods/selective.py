@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.training.loop import Between
     from sfumato.training.methods.streams import Streams
     from sfumato.training.records import TokenRecords
+    from sfumato.training.request import Request
     from sfumato.training.settings import Course, Privacy
 
 
@@ -116,7 +117,7 @@ class SelectiveTraining(TrainingMethod):
         one_of("fill", self.fill, FILLS)
         if read_patterns(self.fill_patterns) and self.fill != SURROGATES:
             raise InvalidArgument(
-                f"`fill_patterns` are forms of made-up values; they need `fill={SURROGATES!r}`"
+                f"patterns are forms of made-up values; they need `fill={SURROGATES!r}`"
             )
         PublicCourse(
             epochs=1.0 if epochs is None else epochs,
@@ -124,6 +125,14 @@ class SelectiveTraining(TrainingMethod):
             learning_rate=1.0 if rate is None else rate,
             lead=self.lead,
         )
+
+    def check(self, request: Request) -> None:
+        """A pattern is for a type that there is; a misspelt one would change nothing."""
+        super().check(request)
+        if self.fill_patterns and request.protection is not None:
+            from sfumato.policies.labels import check_types
+
+            check_types(read_patterns(self.fill_patterns), request.protection.policy)
 
     def prepare(self, task: Task) -> Prepared:
         """Two separate streams of records."""

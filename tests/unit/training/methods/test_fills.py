@@ -235,6 +235,28 @@ def test_other_patterns_are_refused(given: str) -> None:
         build_method("selective", {"fill": SURROGATES, "fill_patterns": (given,)})
 
 
+def test_a_label_of_the_same_kind_has_the_pattern() -> None:
+    """A policy says CODE where somebody else says ORDER; a label without a kind is itself."""
+    patterns = read_patterns(["order number=xx-000", "TICKET=t-00"])
+    code, ticket, other = draw_fills(
+        ["CODE", "TICKET", "ticket"], "en", Randomness.reproducible(1), patterns
+    )
+    assert fullmatch(r"xx-[0-9]{3}", code)
+    assert fullmatch(r"t-[0-9]{2}", ticket)
+    assert not other.startswith("t-")
+
+
+@pytest.mark.parametrize("label", ["NOSUCH", "NUMBR"])
+@pytest.mark.parametrize("method", ["selective", "twice"])
+def test_a_pattern_for_no_type_of_the_policy_is_refused(label: str, method: str) -> None:
+    """It would change nothing, and nobody would notice."""
+    given = {"fill": SURROGATES, "fill_patterns": (f"{label}=000",)}
+    asked = request()
+    with pytest.raises(InvalidArgument, match=f"unknown type '{label}'"):
+        build_method(method, given).check(asked)
+    build_method(method, given | {"fill_patterns": ("NUMBER=000",)}).check(asked)
+
+
 def test_patterns_need_made_up_values() -> None:
     with pytest.raises(InvalidArgument, match="need `fill='surrogates'`"):
         build_method("selective", {"fill_patterns": ("ORDER=000",)})
