@@ -204,8 +204,8 @@ def test_a_lock_that_is_a_link_is_not_emptied(own: Path) -> None:
 # until it is in this list, or its type says that it is a path.
 TEXTS = {
     "attacker", "attributes", "before", "by", "combine", "consistent", "country", "decimal",
-    "entries", "form", "keep", "keywords", "label", "labels", "language", "law", "mechanism",
-    "method", "noise", "observer", "pattern", "pool_field", "prior", "prompt", "property",
+    "entries", "fill", "fill_patterns", "form", "keep", "keywords", "label", "labels", "language",
+    "law", "mechanism", "method", "noise", "observer", "pattern", "pool_field", "prior", "prompt", "property",
     "public_field", "readout", "recall", "regions", "rest", "scale", "score", "selectable",
     "sensitive", "shift", "signals", "source", "state", "types", "unknown", "variant",
     "vocabulary_field",
