@@ -205,7 +205,8 @@ def test_a_lock_that_is_a_link_is_not_emptied(own: Path) -> None:
 TEXTS = {
     "attacker", "attributes", "before", "by", "combine", "consistent", "country", "decimal",
     "entries", "fill", "fill_patterns", "form", "keep", "keywords", "label", "labels", "language",
-    "law", "mechanism", "method", "noise", "observer", "pattern", "pool_field", "prior", "prompt", "property",
+    "law", "mechanism", "method", "noise", "observer",
+    "pattern", "pool_field", "prior", "prompt", "property",
     "public_field", "readout", "recall", "regions", "rest", "scale", "score", "selectable",
     "sensitive", "shift", "signals", "source", "state", "types", "unknown", "variant",
     "vocabulary_field",
