@@ -229,6 +229,33 @@ def test_patterns_say_what_values_of_a_label_look_like() -> None:
     assert all(len(one.split()) == 2 for one in drawn[2::3])
 
 
+FORMS = read_patterns(["PHONE=000-0000", "PHONE=+0 000 000 0000", "PERSON=Aaaa", "PERSON=Aaaa A."])
+
+
+def formed(secrets: Sequence[str]) -> TokenRecords:
+    splits, drawn = split_each(*corpus(secrets)), Randomness.reproducible(3)
+    return make_filled_records(splits, tokenizer(), CUT, drawn, FORMS)
+
+
+def takes_the_form_that_fits(one: Split, randomness: Randomness, patterns: Patterns) -> str:
+    """A twin that takes, of several patterns of a type, the one as long as the original."""
+    fills = []
+    for label, (start, end) in zip(one.labels, one.private, strict=True):
+        known = sorted(patterns.get(label, ()), key=lambda form: abs(len(form) - (end - start)))
+        nearest = {label: known[:1]} if known else {}
+        fills += draw_fills([label], one.language, randomness, nearest)
+    return put_fills(one.public, one.masks, fills)
+
+
+def test_which_pattern_is_taken_does_not_depend_on_what_stood_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    others = ("Ada", "7", "a b c", "another secret")
+    assert same(formed(SECRETS), formed(others))
+    monkeypatch.setattr(streams, "_fill", takes_the_form_that_fits)
+    assert not same(formed(SECRETS), formed(others))
+
+
 @pytest.mark.parametrize("given", ["ORDER", "=000", "ORDER=", "ORDER= 000", "ORDER=0\n0", ""])
 def test_other_patterns_are_refused(given: str) -> None:
     with pytest.raises(InvalidArgument, match="LABEL=PATTERN"):
