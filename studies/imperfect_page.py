@@ -9,12 +9,16 @@ and listed at the end.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from kept import Figures, number, shown, steps_of, table
 from sfumato.reports.series import SeriesPoint
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
+from sfumato.statistics.clusters import over_clusters
 from sfumato.studies.expected import spoken
 
 FIGURES = Path(__file__).parent / "figures" / "imperfect-policy.json"
@@ -28,6 +32,8 @@ NAMES = {
     OURS_MASKED: "Selective-DPSGD with masks",
     OURS: "Selective-DPSGD with made-up values",
 }
+# What had been seen when the rest was planned.
+FIRST_SEEDS, LOOKED_AT = 3, 0.8
 CHANCE = 1.44  # bits that a secret has on average that was never planted
 
 
@@ -54,8 +60,12 @@ def page(found: Figures) -> list[str]:
         "In bits, the mean of 24 secrets with its 95 % interval, which is over secrets and "
         f"seeds. Without privacy it is {shown(found.point(NO_PRIVACY, None, EXPOSED))}, in models "
         f"that were never trained {shown(found.point(RANDOM_OUTPUT, None, EXPOSED))}; a secret "
-        f"that was never planted has {CHANCE} on average, and 19.9 is the most. Two "
-        "figures whose intervals meet are not told apart, which does not show that they are alike.",
+        f"that was never planted has {CHANCE} on average, and 19.9 is the most. These intervals "
+        "count with secrets unlike those that were drawn.",
+        "",
+        "## What made-up values and private steps take away",
+        "",
+        *differences(found),
         "",
         "## Perplexity by recall",
         "",
@@ -86,7 +96,8 @@ def introduction(found: Figures) -> Iterator[str]:
         "alone while models are middling. Here 24 secrets of six digits (“My ID is 341752.”) are "
         "planted ten times each in 300 dialogues of CustomerSim, and a policy of recall *r* "
         "misses each place that `pii` finds, planted or not, with probability 1 − *r*: at 0.8 a "
-        "planted secret stands in the clear twice on average. Three seeds, which all have the same "
+        f"planted secret stands in the clear twice on average. {_seeds(found)} seeds, which all "
+        "have the same "
         "secrets and the same misses; a one-layer LSTM with 200 numbers; all methods read public "
         f"text 15 times, Selective-DPSGD takes {steps_of(runs)} private steps at ε = 8 after that"
         f"{_deltas(runs)}. So few dialogues make for a model that remembers much: what counts is "
@@ -106,26 +117,95 @@ def _deltas(runs: Iterable[Mapping[str, Any]]) -> str:
     return f", δ = {' to '.join(dict.fromkeys((*said[:1], *said[-1:])))}" if said else ""
 
 
+def _seeds(found: Figures) -> int:
+    return max(len(found.by_seed(*_place(MASKS, recall), EXPOSED)) for recall in RECALLS)
+
+
 def findings(found: Figures) -> Iterator[str]:
     """Sentences about what the tables show."""
     for recall in RECALLS:
         masks, ours = exposure(found, MASKS, recall), exposure(found, OURS, recall)
-        if masks is None or ours is None:
+        less = difference(found, recall, (MASKS, OURS))
+        if masks is None or ours is None or less is None:
             continue
         yield (
             f"At a recall of {recall:g} a planted secret has {shown(masks)} bits with masks alone "
-            f"and {shown(ours)} with Selective-DPSGD and made-up values: {_told(masks, ours)}."
+            f"and {shown(ours)} with Selective-DPSGD and made-up values: {less.told}."
         )
     yield from _over_recall(found)
 
 
-def _told(masks: SeriesPoint, ours: SeriesPoint) -> str:
-    first, second = masks.telling, ours.telling
-    if first is None or second is None:
-        return "a single figure, which tells nothing"
-    if first[0] <= second[1] and second[0] <= first[1]:
-        return "the two are not told apart"
-    return "that is more" if ours.value > masks.value else "that is less"
+@dataclass(frozen=True)
+class Difference:
+    """How many bits fewer a secret has with one method than with another, on average."""
+
+    value: float
+    low: float | None
+    high: float | None
+    seeds: int
+
+    @property
+    def shown(self) -> str:
+        """With its interval."""
+        if self.low is None or self.high is None:
+            return f"{self.value:.2f}"
+        return f"{self.value:.2f} ({self.low:.2f} – {self.high:.2f})"
+
+    @property
+    def told(self) -> str:
+        """What its interval says."""
+        if self.low is None or self.high is None:
+            return "a single figure, which tells nothing"
+        if self.low > 0:
+            return f"that is less, by {self.shown}"
+        if self.high < 0:
+            return f"that is more, by {Difference(-self.value, -self.high, -self.low, 0).shown}"
+        return f"the two are not told apart ({self.shown} fewer)"
+
+
+def difference(
+    found: Figures, recall: float, methods: tuple[str, str], after: int = 0
+) -> Difference | None:
+    """Bits of the first less those of the second, secret by secret, in the seeds that both have.
+
+    Seeds up to ``after`` are left out. The interval is over seeds and secrets at once and takes
+    secrets that were not drawn to be like those that were: a difference has no side that is the
+    safe one.
+    """
+    one, other = (found.by_seed(*_place(name, recall), EXPOSED) for name in methods)
+    both = sorted(seed for seed in one.keys() & other.keys() if seed > after)
+    if not both:
+        return None
+    fewer = np.array([one[seed] for seed in both]) - np.array([other[seed] for seed in both])
+    low, high = over_clusters(fewer) if len(both) > 1 else (None, None)
+    return Difference(float(fewer.mean()), low, high, len(both))
+
+
+def differences(found: Figures) -> Iterator[str]:
+    """A line for each recall: with what, and with how many seeds."""
+    yield (
+        "Bits fewer than with masks alone, the mean over secrets and seeds that both methods have, "
+        "with its 95 % interval: each secret is compared with itself, which tells more than the "
+        "two columns above do. An interval that holds 0 tells nothing, which does not show that "
+        "the methods are alike; one interval in twenty is wrong by chance."
+    )
+    yield ""
+    lines = []
+    for recall in RECALLS:
+        cells = [difference(found, recall, (MASKS, name)) for name in (OURS_MASKED, OURS)]
+        if any(cells):
+            said = ("–" if one is None else f"{one.shown}, {one.seeds} seeds" for one in cells)
+            lines.append((f"{recall:g}", *said))
+    yield from table(("recall", NAMES[OURS_MASKED], NAMES[OURS]), lines)
+    fresh = difference(found, LOOKED_AT, (MASKS, OURS), after=FIRST_SEEDS)
+    if fresh is not None:
+        yield ""
+        yield (
+            f"More seeds, and this comparison, were decided upon after the first {FIRST_SEEDS} had "
+            f"shown the largest difference at a recall of {LOOKED_AT:g}, too small for them to "
+            f"tell. The {fresh.seeds} that followed have, by themselves, {fresh.shown} bits fewer "
+            "there with made-up values than with masks alone."
+        )
 
 
 def _over_recall(found: Figures) -> Iterator[str]:
@@ -143,7 +223,11 @@ def _over_recall(found: Figures) -> Iterator[str]:
 
 def exposure(found: Figures, method: str, recall: float) -> SeriesPoint | None:
     """The exposure at a recall."""
-    return found.point(f"{method}, recall {recall:g}", METHODS[method], EXPOSED)
+    return found.point(*_place(method, recall), EXPOSED)
+
+
+def _place(method: str, recall: float) -> tuple[str, float | None]:
+    return f"{method}, recall {recall:g}", METHODS[method]
 
 
 def by_recall(found: Figures, metric: str) -> list[str]:

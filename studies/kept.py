@@ -1,10 +1,16 @@
 """What a study found, small enough to be kept: the file that pages are written from.
 
     python studies/kept.py STUDY -o studies/figures/NAME.json
+    python studies/kept.py STUDY --earlier OLD.json -o studies/figures/NAME.json
 
 STUDY is the folder that 'sfumato study run' has filled, in part or whole. Kept are the figures,
 what each model was trained with and how long it took, and nothing of texts. The page of a study is
 a function of this file, and a test writes it again.
+
+A study of several nights may be computed on several machines, of which each has a folder of its
+own. With --earlier, what STUDY lacks is taken from a file that was kept before, if the study still
+has such a cell: of the same method, level and seed. Whoever changes the settings of a method does
+not join the two: no file says with what other settings it was computed.
 """
 
 from __future__ import annotations
@@ -20,7 +26,7 @@ from typing import Any
 from sfumato.core.files import write_whole
 from sfumato.reports.series import SeriesPoint, points, quantities
 from sfumato.results.row import COST, Row
-from sfumato.studies.cell import RUN
+from sfumato.studies.cell import RUN, Cell
 from sfumato.studies.folder import DONE, CellRecord, StudyFolder
 
 # Of a row only what tables show; a sentence about what is guaranteed is long and the same for all.
@@ -37,8 +43,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("study", type=Path, help="the folder of the study")
     parser.add_argument("-o", "--output", type=Path, required=True, help="the file to write")
+    parser.add_argument("--earlier", type=Path, help="a kept file, for what the folder lacks")
     given = parser.parse_args()
-    content = json.dumps(collect(StudyFolder(given.study)), indent=1, ensure_ascii=False)
+    kept = collect(StudyFolder(given.study))
+    if given.earlier is not None:
+        kept = join(kept, json.loads(given.earlier.read_text("utf-8")))
+    content = json.dumps(kept, indent=1, ensure_ascii=False)
     write_whole(given.output, (content + "\n").encode())
 
 
@@ -57,6 +67,44 @@ def collect(folder: StudyFolder) -> dict[str, Any]:
         "runs": [_run(cell) for cell in done if cell.kind == RUN],
         "rows": [_kept(row) for row in folder.rows() if row.role != COST],
     }
+
+
+def join(now: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept now, with the models that it lacks from an earlier file.
+
+    A model is taken whole, with its training and all of its figures, or not at all: figures of two
+    machines never speak of one model.
+    """
+    lacking = {title for title in now["missing"] if title.endswith(TRAINING)}
+    runs = [run for run in earlier["runs"] if _title(run) in lacking]
+    models = {(run["method"], run["level"], run["seed"]) for run in runs}
+    rows = [
+        row
+        for row in earlier["rows"]
+        if (row["method"], row.get("level"), row.get("seed")) in models
+    ]
+    taken = {_title(run).removesuffix(TRAINING) for run in runs}
+    still = set(earlier["missing"])
+    missing = [
+        title for title in now["missing"] if title in still or title.rpartition(":")[0] not in taken
+    ]
+    return {
+        **now,
+        "done": now["done"] + len(now["missing"]) - len(missing),
+        "seconds": now["seconds"] + sum(run["seconds"] for run in runs),
+        "cpu_seconds": now["cpu_seconds"] + sum(run["cpu_seconds"] for run in runs),
+        "missing": missing,
+        "runs": [*now["runs"], *runs],
+        "rows": [*now["rows"], *rows],
+        "elsewhere": sorted(taken),
+    }
+
+
+def _title(run: Mapping[str, Any]) -> str:
+    """The title of the cell that a run was."""
+    parameter = None if run["level"] is None else "epsilon"
+    method, level, seed = run["method"], run["level"], run["seed"]
+    return Cell(kind=RUN, method=method, parameter=parameter, level=level, seed=seed).title
 
 
 def _run(cell: CellRecord) -> dict[str, Any]:
@@ -115,6 +163,14 @@ class Figures:
     ) -> SeriesPoint | None:
         """The mean over seeds with its interval; None if it was not computed."""
         return self._points.get((corpus, method, level, metric))
+
+    def by_seed(self, method: str, level: float | None, metric: str) -> dict[int, list[float]]:
+        """The values of all units, such as secrets, in the model of each seed."""
+        return {
+            row.seed: list(row.units)
+            for row in self.rows
+            if (row.method, row.level, row.metric) == (method, level, metric) and row.units
+        }
 
     def places(self) -> list[tuple[str, float | None]]:
         """Methods and levels in the order of the study."""

@@ -91,6 +91,102 @@ def test_a_sentence_takes_its_numbers_from_the_rows(
     assert f"{module.largest_by_chance(planted):.1f}" in said
 
 
+def made_up(exposures: dict[tuple[str, int], list[float]], level: dict[str, float]) -> Any:
+    """Figures of models by method and seed."""
+    rows = [
+        {
+            "method": method,
+            "seed": seed,
+            "role": "leakage",
+            "by": "exposure",
+            "metric": "exposure at 10 repetitions",
+            "better": "lower",
+            "cell": f"{method} {seed}",
+            "value": sum(units) / len(units),
+            "n": len(units),
+            "units": units,
+        }
+        | ({"parameter": "epsilon", "level": level[method]} if method in level else {})
+        for (method, seed), units in exposures.items()
+    ]
+    return {"rows": rows, "runs": [], "missing": []}
+
+
+@pytest.mark.parametrize(
+    ("fewer", "said"), [(2.0, "that is less, by 2.0"), (-2.0, "that is more, by 2.0")]
+)
+def test_each_secret_is_compared_with_itself(
+    fewer: float, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Secrets differ by far more than methods do, so that two means alone would not tell."""
+    module = loaded("imperfect_page", monkeypatch)
+    ours, masks = "Selective-DPSGD, recall 0.8", "masks, recall 0.8"
+    kept = {}
+    for seed in (1, 2, 3, 4):
+        with_masks = [3.0 + one % 5 + 0.1 * ((one + seed) % 3) for one in range(24)]
+        kept[masks, seed] = with_masks
+        noise = (0.2 * ((7 * one + seed) % 3 - 1) for one in range(24))
+        kept[ours, seed] = [one - fewer + much for one, much in zip(with_masks, noise, strict=True)]
+    found = module.difference(
+        module.Figures(made_up(kept, {ours: 8.0})), 0.8, ("masks", module.OURS)
+    )
+    assert found.told.startswith(said)
+    assert found.seeds == 4
+    # Sabotage: the secrets of one method in another order are not compared with themselves.
+    turned = {place: units[11:] + units[:11] for place, units in kept.items() if place[0] == ours}
+    other = module.difference(
+        module.Figures(made_up(kept | turned, {ours: 8.0})), 0.8, ("masks", module.OURS)
+    )
+    assert other.high - other.low > 2 * (found.high - found.low)
+
+
+def test_a_difference_may_be_of_later_seeds_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = loaded("imperfect_page", monkeypatch)
+    ours, masks = "Selective-DPSGD, recall 0.8", "masks, recall 0.8"
+    kept = {
+        (name, seed): [1.0 if name == ours and seed > 3 else 5.0, 2.0]
+        for name in (ours, masks)
+        for seed in (1, 2, 3, 4, 5)
+    }
+    figures = module.Figures(made_up(kept, {ours: 8.0}))
+    later = module.difference(figures, 0.8, ("masks", module.OURS), after=3)
+    assert (later.value, later.seeds) == (2.0, 2)
+
+
+def test_what_a_folder_lacks_comes_from_an_earlier_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model is taken whole: never the training of one machine with the figures of another."""
+    kept = loaded("kept", monkeypatch)
+
+    def model(seed: int, value: float) -> dict[str, Any]:
+        place = {"method": "DP-SGD", "level": 3.0, "seed": seed}
+        return {
+            "runs": [{**place, "seconds": 5, "cpu_seconds": 4}],
+            "rows": [{**place, "metric": "perplexity", "value": value}],
+        }
+
+    title = "DP-SGD, epsilon 3, seed {}: {}"
+    totals = {"cells": 6, "seconds": 10, "cpu_seconds": 8}
+    now = {
+        **totals,
+        **model(1, 12.0),
+        "done": 2,
+        "missing": [
+            title.format(seed, one) for seed in (2, 3) for one in ("perplexity", "training")
+        ],
+    }
+    old = [model(1, 99.0), model(2, 13.0)]
+    earlier = {
+        "runs": [run for one in old for run in one["runs"]],
+        "rows": [row for one in old for row in one["rows"]],
+        "missing": [title.format(3, one) for one in ("perplexity", "training")],
+    }
+    joined = kept.join(now, earlier)
+    assert [row["value"] for row in joined["rows"]] == [12.0, 13.0]
+    assert joined["missing"] == earlier["missing"]
+    assert (joined["done"], joined["cpu_seconds"]) == (4, 12)
+    assert joined["elsewhere"] == ["DP-SGD, epsilon 3, seed 2"]
+
+
 def test_the_gallery_says_whether_a_recall_tells_methods_apart() -> None:
     """Its sentence has no number that would have to be on the page."""
     page = (ROOT / "docs" / "results" / "imperfect-policy.md").read_text("utf-8")
