@@ -60,7 +60,7 @@ class DrawNote:
         if not first:
             refuse_spent(self.place)
             # Its writer has finished meanwhile, and removed it.
-            raise BudgetExceeded(f"another process has drawn a tokenizer for {self.place}")
+            raise BudgetExceeded(f"another process has drawn for {self.place}")
 
     def matches(self, noise: Noise) -> bool:
         """Whether the draw that was noted is one with these settings and this noise."""

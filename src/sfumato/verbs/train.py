@@ -93,6 +93,7 @@ def train(
     lead: float | None = None,
     fill: str | None = None,
     fill_patterns: Sequence[str] | None = None,
+    fill_epsilon: float | None = None,
     state: str | None = None,
     state_clip_norm: float | None = None,
     field: str = "text",
@@ -188,6 +189,7 @@ def train(
         "lead": lead,
         "fill": fill,
         "fill_patterns": None if fill_patterns is None else tuple(fill_patterns),
+        "fill_epsilon": fill_epsilon,
         "state": state,
         "state_clip_norm": state_clip_norm,
     }

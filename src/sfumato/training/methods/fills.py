@@ -33,7 +33,9 @@ Reference
 from __future__ import annotations
 
 import string
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.kinds import kind_of
@@ -52,10 +54,12 @@ _NAME = Shape(parts=(False, False))
 _EITHER = string.ascii_uppercase + string.digits
 
 
-Patterns = Mapping[str, Sequence[str]]
+# Of each type: patterns of which each is as likely, or patterns with the weight of each, whole
+# numbers. An empty one stands for the values that are usual without patterns.
+Patterns = Mapping[str, Sequence[str] | Mapping[str, int]]
 
 
-def read_patterns(given: Sequence[str]) -> Patterns:
+def read_patterns(given: Sequence[str]) -> dict[str, list[str]]:
     """The patterns of each type, from ``LABEL=PATTERN``; a type may have several.
 
     Labels that mean the same kind of thing are one type, as in a table of mechanisms.
@@ -90,12 +94,19 @@ def draw_fills(
     (2, True)
     """
     chance, local, known = Chance.of(randomness), Local.of(language, ""), patterns or {}
+    taken = (_take(known.get(key_of_type(one), ()), chance) for one in labels)
     return [
-        _follow(chance.pick(known[key_of_type(one)]), chance)
-        if key_of_type(one) in known
-        else draw(Form(kind_of(one), local, _NAME), chance)
-        for one in labels
+        _follow(pattern, chance) if pattern else draw(Form(kind_of(label), local, _NAME), chance)
+        for label, pattern in zip(labels, taken, strict=True)
     ]
+
+
+def _take(known: Sequence[str] | Mapping[str, int], chance: Chance) -> str:
+    """One of the patterns, by its weight if they have weights; empty if there is none."""
+    if not isinstance(known, Mapping):
+        return chance.pick(known) if known else ""
+    place = chance.below(sum(known.values()))
+    return list(known)[bisect_right(list(accumulate(known.values())), place)]
 
 
 def _follow(pattern: str, chance: Chance) -> str:
