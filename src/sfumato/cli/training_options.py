@@ -224,8 +224,8 @@ FillEpsilonOption = Annotated[
     typer.Option(
         "--fill-epsilon",
         help="Learn what made-up values (--fill surrogates) of all other types look like from the "
-        "private text first, with this part of --epsilon and half of delta; the guarantee is for "
-        "both together.",
+        "private text first, with this part of --epsilon (and a tenth of delta); the guarantee is "
+        "for both together.",
     ),
 ]
 StateOption = Annotated[

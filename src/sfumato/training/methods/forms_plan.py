@@ -17,7 +17,8 @@ Why it holds
 
     Noise is solved for the level of both (``Plan.with_epsilon``), so that forms take from the level
     that was asked for, and add nothing to it. The noise of the histogram is known before anything
-    is read, and half of delta is its own.
+    is read. A tenth of delta is its own: the threshold hardly grows as that shrinks, and steps need
+    more noise for all that is taken from theirs.
 
 Care
     The level after no step at all is that of the forms: they are drawn first.
@@ -39,6 +40,8 @@ from sfumato.histograms.thresholds import SHOWN_ALONE, Noise, solve_noise
 from sfumato.training.methods.forms import CONTRIBUTION
 from sfumato.training.plan import Plan, quietly
 
+# What is taken of delta.
+SHARE = 0.1
 SCOPE = "the forms of made-up values, and the weights of the model after every step"
 
 
@@ -59,7 +62,7 @@ class FormsPlan(Plan):
     @classmethod
     def before(cls, draft: Plan, epsilon: float) -> FormsPlan:
         """The plan with forms at a level of their own, before its noise is solved."""
-        noise = solve_noise(epsilon, float(draft.delta) / 2, CONTRIBUTION)
+        noise = solve_noise(epsilon, float(draft.delta) * SHARE, CONTRIBUTION)
         with quietly():
             return cls(**{one.name: getattr(draft, one.name) for one in fields(draft)}, forms=noise)
 

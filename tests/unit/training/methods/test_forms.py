@@ -329,7 +329,7 @@ def test_the_level_is_the_one_asked_for_and_covers_the_forms(run: Run) -> None:
     assert stated.scope.startswith("the forms of made-up values, and the weights")
     assert "lacks what the policy digits finds in one example" in stated.neighbors
     parts = run.parts
-    assert parts["forms"] == {"epsilon": 4.0, "delta": 5e-3}
+    assert parts["forms"] == {"epsilon": 4.0, "delta": pytest.approx(1e-3)}
     assert parts["model"]["epsilon"] < parts["together"]["epsilon"] == stated.epsilon
     assert stated.epsilon < parts["model"]["epsilon"] + 4.0
     head = json.loads((run.folder / "ledger.jsonl").read_text().splitlines()[0])
