@@ -134,6 +134,10 @@ def train(
     most ``tokenizer_size`` tokens, to which every unit gives at most ``tokenizer_words`` words. The
     guarantee is for tokenizer and model together.
 
+    With ``fill="surrogates"`` made-up values stand in the public text of selective training;
+    ``fill_patterns`` say what they look like, if that is public, and ``fill_epsilon`` learns it
+    from the private text first, with this part of ``epsilon``. The guarantee is for both together.
+
     ``trainable`` is ``all``, ``head``, ``last:K`` (layers, and the head), ``bias``, ``lora`` or
     ``adapter:SIZE``; all other weights stay as they are. ``pooling`` is what a classifier's new
     head reads of a text: ``first``, ``last`` or ``mean``; by default what the encoder's folder
