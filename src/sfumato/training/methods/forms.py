@@ -114,11 +114,31 @@ def counts_type(label: str) -> bool:
 def list_forms(one: Split, given: Collection[str]) -> Iterator[str]:
     """The pairs of type and form in a document, as text; types that are ``given`` are left out."""
     for label, (start, end) in zip(one.labels, one.private, strict=True):
-        kind = key_of_type(label)
         # Where a private part is missing there is nothing to count.
-        if start < end and counts_type(label) and kind not in given:
+        if start < end and _is_learned(label, given):
             # A form holds no "=", whatever a label holds.
-            yield f"{kind}={form_of(one.original.text[start:end])}"
+            yield f"{key_of_type(label)}={form_of(one.original.text[start:end])}"
+
+
+def _is_learned(label: str, given: Collection[str]) -> bool:
+    return counts_type(label) and key_of_type(label) not in given
+
+
+def refuse_vain(
+    splits: Sequence[Split], given: Collection[str], unit: str, units: int, noise: Noise
+) -> None:
+    """Refuse what would be paid for nothing, by what is public: types, and the number of units."""
+    if not any(_is_learned(label, given) for one in splits for label in one.labels):
+        raise BadInput(
+            "the policy finds no numbers or codes whose forms could be learned, or all of them "
+            "have public patterns; leave out `fill_epsilon=...`"
+        )
+    least = noise.threshold or 0.0
+    if least > units:
+        raise BadInput(
+            f"a form is shown if about {least:,.0f} {unit}s have it, and there are {units:,}: none "
+            "would be. Give a larger `fill_epsilon=...`, or public patterns; nothing is spent"
+        )
 
 
 @dataclass(frozen=True, eq=False)

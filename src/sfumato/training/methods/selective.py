@@ -227,16 +227,17 @@ def _prepare_after_forms(  # all that a run with forms is made of
     between: Callable[[Patterns, Randomness], Between],
 ) -> Prepared:
     """Steps after a private histogram of forms, which is drawn when all of it is paid for."""
+    from sfumato.training.methods.forms import Forms, forms_of_run, learn_forms, refuse_vain
     from sfumato.training.methods.forms_plan import FormsPlan
 
     draft = task.privacy.draft(len(material.records))
     plan = FormsPlan.before(draft, epsilon).with_epsilon(task.privacy.epsilon)
+    refuse_vain(streams.splits, patterns, plan.unit, plan.units, plan.forms)
 
     def fit(
         randomness: Randomness, folder: RunFolder | None, watch: WatchSteps | None
     ) -> Guarantee:
         from sfumato.core.progress import announce
-        from sfumato.training.methods.forms import Forms, forms_of_run, learn_forms
         from sfumato.training.processes.meetings import led
         from sfumato.training.processes.team import current_team
 

@@ -567,3 +567,34 @@ def test_other_methods_have_no_forms(method: str) -> None:
 def test_without_a_level_there_is_no_part_of_it() -> None:
     with pytest.raises(InvalidArgument, match="`epsilon=inf` promises none"):
         replace(REQUEST, privacy=replace(PRIVACY, epsilon=math.inf))
+
+
+def test_what_would_be_paid_for_nothing_is_refused_before_anything_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By types and numbers of units, which are public."""
+    monkeypatch.setattr(Tally, "release", pytest.fail)
+    given = request(fill_patterns=("NUMBER=000",))
+    with pytest.raises(BadInput, match="no numbers or codes whose forms could be learned"):
+        train_model(given, TEXTS_OF_RUN, RunFolder(tmp_path / "given"))
+    few = request(fill_epsilon=0.01)
+    with pytest.raises(
+        BadInput, match=r"about \d+ examples have it, and there are 60.*nothing is spent"
+    ):
+        train_model(few, TEXTS_OF_RUN, RunFolder(tmp_path / "few"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_for_authors_counts_authors(tmp_path: Path) -> None:
+    texts = [
+        Document(one.text, author=f"author {number // 2}")
+        for number, one in enumerate(TEXTS_OF_RUN * 3)
+    ]
+    asked = replace(REQUEST, privacy=replace(PRIVACY, unit="author"))
+    done = train_model(
+        asked, [*texts, Document("nothing", author="x")], RunFolder(tmp_path / "run")
+    )
+    assert "finds in all documents of one author" in done.guarantee.neighbors
+    assert done.guarantee.epsilon <= 8.0
+    kept = json.loads((done.folder / "forms.json").read_text())
+    assert kept["contributors"] == len(texts) // 2
