@@ -153,6 +153,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         ),
         "attacks: attributes": Check(1e-10, ("authors", "properties", "labels")),
         "processes: as one": Check(1e-10, ("coins", "noise")),
+        "forms: learned": Check(1e-10, ("counts", "alone", "true claims", "fills")),
         # The rest, 2e-9, is kept for checks to come.
     }
 )

@@ -219,6 +219,15 @@ FillPatternOption = Annotated[
         "for several.",
     ),
 ]
+FillEpsilonOption = Annotated[
+    float | None,
+    typer.Option(
+        "--fill-epsilon",
+        help="Learn what made-up values (--fill surrogates) of all other types look like from the "
+        "private text first, with this part of --epsilon (and a tenth of delta); the guarantee is "
+        "for both together.",
+    ),
+]
 StateOption = Annotated[
     str | None,
     typer.Option(

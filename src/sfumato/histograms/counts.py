@@ -147,17 +147,24 @@ def words_of_contributors(
     documents: Iterable[Document], unit: str, cut: Callable[[str], Iterable[str]]
 ) -> Iterator[Collection[str]]:
     """The different words of each contributor, in the order of their first appearance."""
+    return items_of_contributors(((one, cut(one.text)) for one in documents), unit)
+
+
+def items_of_contributors(
+    given: Iterable[tuple[Document, Iterable[str]]], unit: str
+) -> Iterator[Collection[str]]:
+    """The different items of each contributor, from documents with the items of each."""
     if unit == "example":
-        for document in documents:
-            yield dict.fromkeys(cut(document.text)).keys()
+        for _, items in given:
+            yield dict.fromkeys(items).keys()
         return
     of_authors: dict[str, dict[str, None]] = {}
-    for number, document in enumerate(documents, start=1):
+    for number, (document, items) in enumerate(given, start=1):
         if document.author is None:
             # As an author of its own, it would count somebody's documents as several authors.
             raise BadInput(
                 f"document {number} has no author, but authors are to be protected; name the "
                 "field that holds them, or protect examples"
             )
-        of_authors.setdefault(document.author, {}).update(dict.fromkeys(cut(document.text)))
-    yield from (words.keys() for words in of_authors.values())
+        of_authors.setdefault(document.author, {}).update(dict.fromkeys(items))
+    yield from (items.keys() for items in of_authors.values())

@@ -57,7 +57,7 @@ Reference
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -146,6 +146,13 @@ class Noise:
             "delta": self.delta,
             **({"histograms": self.count} if self.count > 1 else {}),
         }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Noise:
+        """The inverse of ``as_dict``."""
+        given = dict(values)
+        contribution = Contribution(words=given.pop("words"), weights=given.pop("weights"))
+        return cls(contribution=contribution, count=given.pop("histograms", 1), **given)
 
 
 def histogram_delta(

@@ -1,13 +1,14 @@
 """A note that a draw is spent, written before the draw is made.
 
 Guarantee
-    At one place a private tokenizer is drawn at most once. Whatever comes of the draw (a tokenizer,
-    too few words to be of use, an error, a kill), a second one at that place is refused, so a
-    tokenizer that stands there is the result of one draw and not the best of several.
+    At one place a private tokenizer, or another histogram of a run (forms of made-up values), is
+    drawn at most once. Whatever comes of the draw (a tokenizer, too few words to be of use, an
+    error, a kill), a second one at that place is refused, so what stands there is the result of one
+    draw and not the best of several.
 
 Why it holds
     The note is created, under a name that only one process can create, and synced to disk together
-    with its folder before the noise is drawn. It is not removed unless the tokenizer stands beside
+    with its folder before the noise is drawn. It is not removed unless what was drawn stands beside
     it, complete.
 
 Care
@@ -36,7 +37,7 @@ SUFFIX = ".spent.json"
 
 @dataclass(frozen=True)
 class DrawNote:
-    """The note for the tokenizer that is to stand at ``place``; ``settings`` are public."""
+    """The note for the draw whose result is to stand at ``place``; ``settings`` are public."""
 
     place: Path
     settings: Mapping[str, Any]
@@ -60,7 +61,7 @@ class DrawNote:
         if not first:
             refuse_spent(self.place)
             # Its writer has finished meanwhile, and removed it.
-            raise BudgetExceeded(f"another process has drawn a tokenizer for {self.place}")
+            raise BudgetExceeded(f"another process has drawn for {self.place}")
 
     def matches(self, noise: Noise) -> bool:
         """Whether the draw that was noted is one with these settings and this noise."""

@@ -44,7 +44,7 @@ from sfumato.core.pretrained import quiet
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.histograms.counts import NoisyCounts
-from sfumato.histograms.thresholds import Contribution, Noise
+from sfumato.histograms.thresholds import Noise
 from sfumato.histograms.words import Budget, count_words, refuse_too_few
 from sfumato.models.draws import note_beside, refuse_spent
 from sfumato.models.learned import TokenizerKind
@@ -216,12 +216,10 @@ def load_private(folder: Path) -> PrivateTokenizer:
     try:
         if content["schema"] != SCHEMA:
             raise BadInput(f"cannot read {path}: another version of sfumato wrote it")
-        noise = dict(content["noise"])
-        words, weights = noise.pop("words"), noise.pop("weights")
         return PrivateTokenizer(
             tokenizer=load_tokenizer(folder),
             guarantee=Guarantee.from_dict(content["guarantee"]),
-            noise=Noise(contribution=Contribution(words=words, weights=weights), **noise),
+            noise=Noise.from_dict(content["noise"]),
             kind=str(content["kind"]),
             words=int(content["words"]),
             contributors=int(content["contributors"]),

@@ -215,7 +215,7 @@ def _beside(content: Mapping[str, Any]) -> list[tuple[str, CellValue]]:
         lines.append(("planned ε", epsilon_of(planned)))
     if content.get("parts"):
         with suppress(KeyError, TypeError, ValueError):  # a damaged file
-            lines.append(("tokenizer and model", say_parts(content["parts"])))
+            lines.append(("what is released", say_parts(content["parts"])))
     if content.get("search"):
         with suppress(KeyError, TypeError, ValueError):  # a damaged file
             lines.append(("a search", _search_line(content["search"])))

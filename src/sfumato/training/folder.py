@@ -5,6 +5,8 @@
     RUN/
       tokenizer/       a private tokenizer, if one was learned for the run, with its guarantee
       tokenizer.spent.json  that it is drawn, and with which settings; written before the draw
+      forms.json       the forms of made-up values, if they were learned for the run
+      forms.spent.json that they are drawn; written before the draw
       budget.json      under which code an account pays for the run, if one does
       config.json      all settings, the plan included, and the versions that computed it
       ledger.jsonl     every step, charged before its result was saved
@@ -62,6 +64,11 @@ class RunFolder:
         return self.path / "tokenizer"
 
     @property
+    def forms(self) -> Path:
+        """The forms of made-up values, if they were learned for the run."""
+        return self.path / "forms.json"
+
+    @property
     def budget(self) -> Path:
         """The code under which the run is paid for, if it is."""
         return self.path / "budget.json"
@@ -100,6 +107,8 @@ class RunFolder:
         """Refuse a folder that cannot be used, before anything expensive begins."""
         if not self.config.is_file() and not self.tokenizer.is_dir():
             refuse_spent(self.tokenizer)
+        if not self.forms.is_file():
+            refuse_spent(self.forms.with_suffix(""))
         if self.config.is_file() or (self.tokenizer.is_dir() and not self._strangers()):
             if not resume:
                 raise OutputExists(

@@ -35,7 +35,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from sfumato.accounting.accountants import ACCOUNTANTS, Spent, compute_spending, replacing_one
 from sfumato.accounting.budget.costs import Costs
@@ -299,7 +299,7 @@ class Plan:
         said = caution(float(self.delta), self.units) if self.private else None
         return () if said is None else (said,)
 
-    def with_epsilon(self, epsilon: float) -> Plan:
+    def with_epsilon(self, epsilon: float) -> Self:
         """The same plan with all noise scaled to keep ``epsilon``, and no more than that."""
         if epsilon == math.inf:
             return replace(self, stages=scale_stages(self.stages, 0.0))

@@ -58,6 +58,7 @@ from sfumato.training.methods.base import (
     private_places,
     refuse_a_borrowed_name,
 )
+from sfumato.training.methods.forms_plan import FormsPlan
 from sfumato.training.methods.private import Private
 from sfumato.training.methods.promise import PolicyPromise
 from sfumato.training.objectives import (
@@ -426,6 +427,8 @@ def _together(
 def _parts(
     guarantee: Guarantee, plan: TrainingPlan, learned: PrivateTokenizer | None
 ) -> dict[str, Any]:
+    if isinstance(plan, FormsPlan):
+        return {"parts": plan.parts()}
     return {} if learned is None else {"parts": parts_of(guarantee, _dp_sgd(plan), learned)}
 
 

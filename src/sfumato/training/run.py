@@ -71,7 +71,7 @@ class Run:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """The levels of a private tokenizer and of the model, if one was learned; else empty."""
+        """The levels of a private tokenizer, or of forms, and of the model; empty without such."""
         found = read_object(self.files.guarantee, "what a run guarantees").get("parts")
         return found if isinstance(found, dict) else {}
 

@@ -246,6 +246,7 @@ def say_parts(parts: Mapping[str, Any]) -> str:
     """Both levels in a line."""
     levels = (
         f"{name} ε ≤ {at_most(parts[name]['epsilon'], 4)} at δ ≤ {at_most(parts[name]['delta'], 3)}"
-        for name in ("tokenizer", "model", "together")
+        for name in parts
+        if name != "how"
     )
     return f"{'; '.join(levels)}: {parts['how']}."

@@ -93,6 +93,7 @@ def train(
     lead: float | None = None,
     fill: str | None = None,
     fill_patterns: Sequence[str] | None = None,
+    fill_epsilon: float | None = None,
     state: str | None = None,
     state_clip_norm: float | None = None,
     field: str = "text",
@@ -132,6 +133,10 @@ def train(
     With ``tokenizer_epsilon`` a private tokenizer is learned from the training text first, of at
     most ``tokenizer_size`` tokens, to which every unit gives at most ``tokenizer_words`` words. The
     guarantee is for tokenizer and model together.
+
+    With ``fill="surrogates"`` made-up values stand in the public text of selective training;
+    ``fill_patterns`` say what they look like, if that is public, and ``fill_epsilon`` learns it
+    from the private text first, with this part of ``epsilon``. The guarantee is for both together.
 
     ``trainable`` is ``all``, ``head``, ``last:K`` (layers, and the head), ``bias``, ``lora`` or
     ``adapter:SIZE``; all other weights stay as they are. ``pooling`` is what a classifier's new
@@ -188,6 +193,7 @@ def train(
         "lead": lead,
         "fill": fill,
         "fill_patterns": None if fill_patterns is None else tuple(fill_patterns),
+        "fill_epsilon": fill_epsilon,
         "state": state,
         "state_clip_norm": state_clip_norm,
     }

@@ -72,13 +72,14 @@ def proven_bound(plan: object, guarantee: Guarantee) -> Callable[[float], float]
 def _read(plan: object) -> Any:
     """A plan of noisy steps on whole records; None if it is of another kind."""
     from sfumato.training.methods.directional import DirectionalPlan
+    from sfumato.training.methods.forms_plan import FormsPlan
     from sfumato.training.plan import Plan, quietly
     from sfumato.training.search.plan import SearchPlan
 
     if not isinstance(plan, dict):
         return None
     kind: Any = DirectionalPlan if "dimension" in plan else Plan
-    kind = SearchPlan if "candidates" in plan else kind
+    kind = SearchPlan if "candidates" in plan else FormsPlan if "forms" in plan else kind
     try:
         with quietly():
             return kind.from_dict(plan)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sfumato.training.settings import Course, Privacy
 
 # Independent streams of a run's randomness; the loop uses further streams below TRAINING.
-INITIAL, ADAPTER, TRAINING, PUBLIC, VOCABULARY = range(5)
+INITIAL, ADAPTER, TRAINING, PUBLIC, VOCABULARY, FORMS = range(6)
 
 Fit = Callable[[Randomness, "RunFolder", "WatchSteps | None"], Guarantee]
 

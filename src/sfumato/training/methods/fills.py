@@ -10,18 +10,25 @@ taught, since made-up values are not distributed as the true ones are: take them
 
 Guarantee
     A fill is a function of the type of what was found, of the language of the document (as given,
-    or guessed from the words outside), of public patterns, and of randomness of its own. It is as
-    likely for one original as for any other of its type, of whatever length or form, and for none
-    at all; it may happen to be the original. So public text with fills remains public.
+    or guessed from the words outside), of public patterns, of forms that were released if they were
+    learned (``forms``), and of randomness of its own. Given these it is as likely for one original
+    as for any other of its type, of whatever length or form, and for none at all; it may happen to
+    be the original. So public text with fills remains public; with learned forms it is a function
+    of public text and of what was released, and as protected as that.
 
 Why it holds
     ``draw_fills`` is given types, not stretches: no original can be looked at, neither to copy its
     form, nor to draw again if it comes out, nor to give equal ones equal fills. That is stricter
     than the mechanism ``surrogate``, whose names have as many words as the originals.
 
+    Learned forms were released with noise, at a level of their own that is part of the run's
+    (``forms_plan``). Fills, and the public steps that read them, are computed from that release,
+    from weights that are released and from public text: post-processing. Private steps come after
+    it and may depend on it, an adaptive composition.
+
 Care
     Patterns are public, whoever writes them: one that was read off the private text, and that only
-    few could know, is not covered by any guarantee.
+    few could know, is not covered by any guarantee. Let it be learned.
 
     Whatever the policy misses stands beside the fills in the clear, as it does beside masks.
 
@@ -33,7 +40,9 @@ Reference
 from __future__ import annotations
 
 import string
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.kinds import kind_of
@@ -52,10 +61,12 @@ _NAME = Shape(parts=(False, False))
 _EITHER = string.ascii_uppercase + string.digits
 
 
-Patterns = Mapping[str, Sequence[str]]
+# Of each type: patterns of which each is as likely, or patterns with the weight of each, whole
+# numbers. An empty one stands for the values that are usual without patterns.
+Patterns = Mapping[str, Sequence[str] | Mapping[str, int]]
 
 
-def read_patterns(given: Sequence[str]) -> Patterns:
+def read_patterns(given: Sequence[str]) -> dict[str, list[str]]:
     """The patterns of each type, from ``LABEL=PATTERN``; a type may have several.
 
     Labels that mean the same kind of thing are one type, as in a table of mechanisms.
@@ -81,8 +92,8 @@ def draw_fills(
 ) -> list[str]:
     """A made-up value for each label; equal labels draw from the same values.
 
-    A type with ``patterns`` draws one of these and fills it: 0 is a digit, A a capital, a a small
-    letter, * a capital or a digit.
+    A type with ``patterns`` draws one of these, by its weight if they have weights, and fills it: 0
+    is a digit, A a capital, a a small letter, * a capital or a digit.
 
     >>> from sfumato.core.randomness import Randomness
     >>> name, number = draw_fills(["PERSON", "PHONE"], "en", Randomness.secure())
@@ -90,12 +101,19 @@ def draw_fills(
     (2, True)
     """
     chance, local, known = Chance.of(randomness), Local.of(language, ""), patterns or {}
+    taken = (_take(known.get(key_of_type(one), ()), chance) for one in labels)
     return [
-        _follow(chance.pick(known[key_of_type(one)]), chance)
-        if key_of_type(one) in known
-        else draw(Form(kind_of(one), local, _NAME), chance)
-        for one in labels
+        _follow(pattern, chance) if pattern else draw(Form(kind_of(label), local, _NAME), chance)
+        for label, pattern in zip(labels, taken, strict=True)
     ]
+
+
+def _take(known: Sequence[str] | Mapping[str, int], chance: Chance) -> str:
+    """One of the patterns, by its weight if they have weights; empty if there is none."""
+    if not isinstance(known, Mapping):
+        return chance.pick(known) if known else ""
+    place = chance.below(sum(known.values()))
+    return list(known)[bisect_right(list(accumulate(known.values())), place)]
 
 
 def _follow(pattern: str, chance: Chance) -> str:

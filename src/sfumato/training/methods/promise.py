@@ -10,7 +10,9 @@ Why it holds
     else, because the public stream is a function of public parts alone. Each private step is a
     Poisson-sampled Gaussian release of clipped gradients. Each public step is a function of what
     was released, of public text and of independent randomness: post-processing. So the steps
-    compose like those of DP-SGD, for any architecture, and no hidden state is released.
+    compose like those of DP-SGD, for any architecture, and no hidden state is released. Where forms
+    of made-up values are learned, that is one more release about the same neighbors
+    (``forms_plan``).
 
 Reference
     Shi et al. 2022, "Selective differential privacy for language modeling" (definition 3.1).

@@ -13,13 +13,17 @@ Reference
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.core.checks import at_least, between, one_of, positive
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
 from sfumato.training.methods.base import (
+    FORMS,
     Prepared,
     Task,
     TokenMaterial,
@@ -27,11 +31,14 @@ from sfumato.training.methods.base import (
     prepare_steps,
     refuse_a_single_unit,
 )
-from sfumato.training.methods.fills import FILLS, MASKS, SURROGATES, read_patterns
+from sfumato.training.methods.fills import FILLS, MASKS, SURROGATES, Patterns, read_patterns
 from sfumato.training.stages import countable
 
 if TYPE_CHECKING:
-    from sfumato.training.loop import Between
+    from sfumato.guarantees.guarantee import Guarantee
+    from sfumato.histograms.thresholds import Noise
+    from sfumato.training.folder import RunFolder
+    from sfumato.training.loop import Between, WatchSteps
     from sfumato.training.methods.streams import Streams
     from sfumato.training.records import TokenRecords
     from sfumato.training.request import Request
@@ -95,7 +102,8 @@ class SelectiveTraining(TrainingMethod):
     private steps unless given. ``lead`` is the share of public steps that are taken before the
     first private one. ``fill`` is what stands there in the place of what the policy finds: masks,
     which are not predicted, or surrogates, which are (``fills``). ``fill_patterns`` are public
-    forms of these, as ``LABEL=PATTERN``: ``ORDER=000-00000``.
+    forms of these, as ``LABEL=PATTERN``: ``ORDER=000-00000``. With ``fill_epsilon`` the forms of
+    other types are learned first, privately, at that part of the level (``forms``).
     """
 
     name: ClassVar[str] = "selective"
@@ -111,6 +119,7 @@ class SelectiveTraining(TrainingMethod):
     public_batch_size: int | None = None
     fill: str = MASKS
     fill_patterns: tuple[str, ...] = ()
+    fill_epsilon: float | None = None
 
     def __post_init__(self) -> None:
         epochs, rate, size = self.public_epochs, self.public_learning_rate, self.public_batch_size
@@ -119,6 +128,13 @@ class SelectiveTraining(TrainingMethod):
             raise InvalidArgument(
                 f"patterns are forms of made-up values; they need `fill={SURROGATES!r}`"
             )
+        if self.fill_epsilon is not None:
+            positive("fill_epsilon", self.fill_epsilon)
+            if self.fill != SURROGATES:
+                raise InvalidArgument(
+                    "`fill_epsilon=...` learns forms of made-up values; it needs "
+                    f"`fill={SURROGATES!r}`"
+                )
         PublicCourse(
             epochs=1.0 if epochs is None else epochs,
             batch_size=1 if size is None else size,
@@ -129,6 +145,8 @@ class SelectiveTraining(TrainingMethod):
     def check(self, request: Request) -> None:
         """A pattern is for a type that there is; a misspelt one would change nothing."""
         super().check(request)
+        if self.fill_epsilon is not None:
+            _check_part(self.fill_epsilon, request.privacy.epsilon)
         if self.fill_patterns and request.protection is not None:
             from sfumato.policies.labels import check_types
 
@@ -143,20 +161,22 @@ class SelectiveTraining(TrainingMethod):
         refuse_a_single_unit(task, len(material.records))
         public = self.public_course(task.privacy, task.course)
         public.steps(len(streams.public))  # too many are refused before training begins
+        patterns = read_patterns(self.fill_patterns)
 
-        def between(randomness: Randomness) -> Between:
+        def between(known: Patterns, randomness: Randomness) -> Between:
             from sfumato.training.methods.streams import PublicSteps, make_filled_records
 
             records = streams.public
             if self.fill == SURROGATES:
                 drawn = randomness.stream(FILLED)
-                patterns = read_patterns(self.fill_patterns)
                 records = make_filled_records(
-                    streams.splits, task.model.tokenizer, task.cut, drawn, patterns
+                    streams.splits, task.model.tokenizer, task.cut, drawn, known
                 )
             return PublicSteps(task.model, records, public, task.course, randomness)
 
-        return prepare_steps(task, material, between)
+        if self.fill_epsilon is None:
+            return prepare_steps(task, material, partial(between, patterns))
+        return _prepare_after_forms(task, material, streams, self.fill_epsilon, patterns, between)
 
     def private_records(self, streams: Streams) -> TokenRecords:
         """Documents with private parts; only private positions are predicted."""
@@ -179,4 +199,65 @@ class SelectiveTraining(TrainingMethod):
             public["fill"] = self.fill
         if self.fill_patterns:
             public["fill_patterns"] = list(self.fill_patterns)
+        if self.fill_epsilon is not None:
+            public["fill_epsilon"] = self.fill_epsilon
         return {"public": public}
+
+
+def _check_part(epsilon: float, whole: float) -> None:
+    """Refuse a level of forms that leaves nothing of the whole for the private steps."""
+    if math.isinf(whole):
+        raise InvalidArgument(
+            "`fill_epsilon=...` is a part of the level of the run, and `epsilon=inf` promises "
+            "none; give a level, or public patterns of made-up values"
+        )
+    if epsilon >= whole:
+        raise InvalidArgument(
+            f"`fill_epsilon={epsilon:g}` is a part of `epsilon={whole:g}`, and nothing would be "
+            "left for the private steps; give less, a tenth or so"
+        )
+
+
+def _prepare_after_forms(  # all that a run with forms is made of
+    task: Task,
+    material: TokenMaterial,
+    streams: Streams,
+    epsilon: float,
+    patterns: Patterns,
+    between: Callable[[Patterns, Randomness], Between],
+) -> Prepared:
+    """Steps after a private histogram of forms, which is drawn when all of it is paid for."""
+    from sfumato.training.methods.forms import Forms, forms_of_run, learn_forms, refuse_vain
+    from sfumato.training.methods.forms_plan import FormsPlan
+
+    draft = task.privacy.draft(len(material.records))
+    plan = FormsPlan.before(draft, epsilon).with_epsilon(task.privacy.epsilon)
+    refuse_vain(streams.splits, patterns, plan.unit, plan.units, plan.forms)
+
+    def fit(
+        randomness: Randomness, folder: RunFolder | None, watch: WatchSteps | None
+    ) -> Guarantee:
+        from sfumato.core.progress import announce
+        from sfumato.training.processes.meetings import led
+        from sfumato.training.processes.team import current_team
+
+        def learn(before: Callable[[Noise], None] | None) -> Forms:
+            drawn = randomness.stream(FORMS)
+            return learn_forms(
+                streams.splits, patterns, plan.unit, plan.forms, drawn, before=before
+            )
+
+        def read_or_learn() -> Forms:
+            forms, new = forms_of_run(folder, plan.forms, learn)
+            if new:
+                announce(forms.summary())
+            return forms
+
+        # Of several processes one draws, and tells the others what was released.
+        forms = led(current_team(), read_or_learn)
+        # Public patterns come first; their types have no forms.
+        known = forms.weights() | dict(patterns)
+        made = prepare_steps(task, material, partial(between, known), plan=plan)
+        return made.fit(randomness, folder, watch)  # type: ignore[arg-type]  # as ``in_teams`` says
+
+    return Prepared(plan, material, fit, in_teams=True)
