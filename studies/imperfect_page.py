@@ -132,7 +132,23 @@ def findings(found: Figures) -> Iterator[str]:
             f"At a recall of {recall:g} a planted secret has {shown(masks)} bits with masks alone "
             f"and {shown(ours)} with Selective-DPSGD and made-up values: {less.told}."
         )
+    yield from _what_helps(found)
     yield from _over_recall(found)
+
+
+def _what_helps(found: Figures) -> Iterator[str]:
+    """Whether it is private steps or made-up values that take exposure away."""
+    for recall in RECALLS[:-1]:
+        steps = difference(found, recall, (MASKS, OURS_MASKED))
+        values = difference(found, recall, (OURS_MASKED, OURS))
+        if steps is None or values is None or values.low is None or steps.low is None:
+            continue
+        yield (
+            f"At a recall of {recall:g}, private steps after masks take {steps.shown} bits from "
+            f"masks alone ({'more than nothing' if steps.low > 0 else 'which is not told from 0'}),"
+            f" and made-up values in the place of these masks {values.shown} more"
+            f"{'' if values.low > 0 else ', which is not told from 0 either'}."
+        )
 
 
 @dataclass(frozen=True)
@@ -150,6 +166,11 @@ class Difference:
         if self.low is None or self.high is None:
             return f"{self.value:.2f}"
         return f"{self.value:.2f} ({self.low:.2f} – {self.high:.2f})"
+
+    @property
+    def of_seeds(self) -> str:
+        """How many seeds it is of."""
+        return f"{self.seeds} seed{'' if self.seeds == 1 else 's'}"
 
     @property
     def told(self) -> str:
@@ -194,7 +215,7 @@ def differences(found: Figures) -> Iterator[str]:
     for recall in RECALLS:
         cells = [difference(found, recall, (MASKS, name)) for name in (OURS_MASKED, OURS)]
         if any(cells):
-            said = ("–" if one is None else f"{one.shown}, {one.seeds} seeds" for one in cells)
+            said = ("–" if one is None else f"{one.shown}, {one.of_seeds}" for one in cells)
             lines.append((f"{recall:g}", *said))
     yield from table(("recall", NAMES[OURS_MASKED], NAMES[OURS]), lines)
     fresh = difference(found, LOOKED_AT, (MASKS, OURS), after=FIRST_SEEDS)
