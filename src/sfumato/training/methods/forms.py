@@ -42,6 +42,7 @@ Reference
 from __future__ import annotations
 
 import json
+import math
 import re
 import string
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -180,6 +181,8 @@ class Forms:
             str(kind): {str(form): float(count) for form, count in each.items()}
             for kind, each in content["forms"].items()
         }
+        if not all(each and all(map(math.isfinite, each.values())) for each in counts.values()):
+            raise ValueError("a type without forms, or a count that is no number")
         return cls(counts, Noise.from_dict(content["noise"]), int(content["contributors"]))
 
 

@@ -209,7 +209,7 @@ def _check_part(epsilon: float, whole: float) -> None:
     if math.isinf(whole):
         raise InvalidArgument(
             "`fill_epsilon=...` is a part of the level of the run, and `epsilon=inf` promises "
-            "none; give a level, or say with `fill_patterns=...` what made-up values look like"
+            "none; give a level, or public patterns of what made-up values look like"
         )
     if epsilon >= whole:
         raise InvalidArgument(
