@@ -33,6 +33,9 @@ Care
     Two secrets at one place are two steps apart, here as in training: one is removed, another one
     added, and twice as many counts move.
 
+    A made-up number that follows a learned form is any number of that form: it may be a card or a
+    phone that somebody has, by chance, where the usual made-up values cannot be.
+
     The forms are drawn once (``models.draws``): a note says that they are spent, before they are.
 
 Reference
@@ -42,6 +45,7 @@ Reference
 from __future__ import annotations
 
 import json
+import math
 import re
 import string
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -200,6 +204,8 @@ class Forms:
             str(kind): {str(form): float(count) for form, count in each.items()}
             for kind, each in content["forms"].items()
         }
+        if not all(each and all(map(math.isfinite, each.values())) for each in counts.values()):
+            raise ValueError("a type without forms, or a count that is no number")
         return cls(counts, Noise.from_dict(content["noise"]), int(content["contributors"]))
 
 

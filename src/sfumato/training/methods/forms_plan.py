@@ -68,6 +68,10 @@ class FormsPlan(Plan):
 
     def level(self, events: tuple[SampledGaussian, ...], delta: float, neighbors: str) -> float:
         """The proven level of the forms and some releases of this plan."""
+        if delta > 0:
+            # An accountant that has no answer for all of delta has none for a part of it, and says
+            # why: no level of noise is to blame.
+            super().level(events, delta, neighbors)
         added = self._at(events, delta - self.forms.delta, neighbors) + self.forms.epsilon
         alone = self.forms.shown_alone
         first = SampledGaussian(noise_multiplier=self.forms.multiplier)

@@ -151,7 +151,8 @@ class SearchPlan:
     def check(self, plan: object, drawn: Mapping[str, Any]) -> None:
         """Refuse a plan of a trial that is not the one that was charged."""
         charged = self.candidate(drawn).plan
-        if not isinstance(plan, Plan) or not _covers(charged, plan):
+        # A plan of another class may release more than its steps, such as forms before them.
+        if type(plan) is not Plan or not _covers(charged, plan):
             raise InvalidArgument(
                 "a trial's plan is not the one that the search was charged for; the corpus has "
                 "another number of units, or a setting is not what it was"

@@ -598,3 +598,20 @@ def test_a_run_for_authors_counts_authors(tmp_path: Path) -> None:
     assert done.guarantee.epsilon <= 8.0
     kept = json.loads((done.folder / "forms.json").read_text())
     assert kept["contributors"] == len(texts) // 2
+
+
+def test_a_message_names_no_option_that_there_is_not() -> None:
+    """The command has `--fill-pattern`, so a message must not say `fill_patterns=...`."""
+    with pytest.raises(InvalidArgument) as refused:
+        replace(REQUEST, privacy=replace(PRIVACY, epsilon=math.inf))
+    assert "fill_patterns" not in str(refused.value)
+
+
+@pytest.mark.parametrize("each", [{}, {"00": math.nan}, {"00": math.inf}])
+def test_a_file_of_forms_that_cannot_be_drawn_from_is_damaged(
+    each: dict[str, float], tmp_path: Path
+) -> None:
+    folder = RunFolder(tmp_path)
+    folder.forms.write_text(json.dumps(Forms({"PHONE": each}, NOISE, 50).as_dict()))
+    with pytest.raises(BadInput, match="damaged"):
+        forms._load(folder)

@@ -119,3 +119,10 @@ def test_a_part_of_the_level_is_shown_for_each() -> None:
     together = parts["together"]["epsilon"]
     assert parts["model"]["epsilon"] < together < parts["model"]["epsilon"] + 0.5
     assert "composed" in parts["how"]
+
+
+def test_an_accountant_without_an_answer_says_so_itself() -> None:
+    """Not that there is too little noise, with the advice to take the accountant that was taken."""
+    draft = replace(sampled(), delta=1e-14)
+    with pytest.raises(InvalidArgument, match=r"rounding error.*use the accountant rdp"):
+        FormsPlan.before(draft, 0.5).with_epsilon(3.0)

@@ -12,6 +12,7 @@ from sfumato.accounting.selection import BestOfTrials
 from sfumato.accounting.trials import TrialCount
 from sfumato.core.errors import InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.training.methods.forms_plan import FormsPlan
 from sfumato.training.plan import Plan
 from sfumato.training.request import Request
 from sfumato.training.search.plan import SCOPE, Candidate, SearchPlan
@@ -165,6 +166,7 @@ def test_a_trial_with_another_plan_is_refused() -> None:
         replace(charged, units=101),
         replace(charged, delta=1e-4),
         plan.candidate({"batch_size": 8}).plan,
+        FormsPlan.before(charged, 0.1),  # the same steps, after a release of its own
         None,
     ):
         with pytest.raises(InvalidArgument, match="not the one that the search was charged for"):
