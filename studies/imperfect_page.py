@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kept import Figures, number, shown, steps_of, table
+from kept import Figures, number, shown, steps_of, table, told_apart
 from sfumato.reports.series import SeriesPoint
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies.expected import spoken
@@ -120,10 +120,10 @@ def findings(found: Figures) -> Iterator[str]:
 
 
 def _told(masks: SeriesPoint, ours: SeriesPoint) -> str:
-    first, second = masks.telling, ours.telling
-    if first is None or second is None:
+    apart = told_apart(masks, ours)
+    if apart is None:
         return "a single figure, which tells nothing"
-    if first[0] <= second[1] and second[0] <= first[1]:
+    if not apart:
         return "the two are not told apart"
     return "that is more" if ours.value > masks.value else "that is less"
 

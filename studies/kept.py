@@ -3,8 +3,9 @@
     python studies/kept.py STUDY -o studies/figures/NAME.json
 
 STUDY is the folder that 'sfumato study run' has filled, in part or whole. Kept are the figures,
-what each model was trained with and how long it took, and nothing of texts. The page of a study is
-a function of this file, and a test writes it again.
+what each model was trained with and how long it took, and nothing of texts. Where a study compares
+texts with their originals, places are counted, too (``staying``). The page of a study is a function
+of this file, and a test writes it again.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from sfumato.reports.series import SeriesPoint, points, quantities
 from sfumato.results.row import COST, Row
 from sfumato.studies.cell import RUN
 from sfumato.studies.folder import DONE, CellRecord, StudyFolder
+from staying import staying
 
 # Of a row only what tables show; a sentence about what is guaranteed is long and the same for all.
 KEPT = (
     *("corpus", "method", "parameter", "level", "seed", "role", "by", "metric", "better"),
-    *("cell", "value", "low", "high", "n", "chance", "units"),
+    *("cell", "value", "low", "high", "n", "chance", "least", "most", "units"),
 )
 DIGITS = 6
 TRAINING = ": training"
@@ -45,6 +47,7 @@ def main() -> None:
 def collect(folder: StudyFolder) -> dict[str, Any]:
     """All that is kept of a study."""
     cells, described = folder.cells(), folder.study()
+    rows = [*folder.rows(), *staying(folder)]
     done = [cell for cell in cells if cell.state == DONE]
     return {
         "title": described["title"],
@@ -55,7 +58,7 @@ def collect(folder: StudyFolder) -> dict[str, Any]:
         "cpu_seconds": round(sum(cell.cpu_seconds or 0.0 for cell in done)),
         "missing": sorted({cell.title for cell in cells if cell.state != DONE}),
         "runs": [_run(cell) for cell in done if cell.kind == RUN],
-        "rows": [_kept(row) for row in folder.rows() if row.role != COST],
+        "rows": [_kept(row) for row in rows if row.role != COST],
     }
 
 
@@ -147,6 +150,14 @@ def steps_of(runs: Iterable[Mapping[str, Any]]) -> str:
     """
     counts = sorted({sum(stage["steps"] for stage in run["stages"]) for run in runs})
     return " to ".join(str(one) for one in dict.fromkeys((*counts[:1], *counts[-1:]))) or "no"
+
+
+def told_apart(first: SeriesPoint, second: SeriesPoint) -> bool | None:
+    """Whether the intervals of two figures do not meet; None if one has no interval."""
+    one, other = first.telling, second.telling
+    if one is None or other is None:
+        return None
+    return one[0] > other[1] or other[0] > one[1]
 
 
 def shown(point: SeriesPoint | None, digits: int = 3) -> str:
