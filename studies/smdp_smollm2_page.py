@@ -89,6 +89,11 @@ def introduction(found: Figures) -> Iterator[str]:
     """What was asked, and how."""
     point = found.point(*PLAIN, PERPLEXITY)
     tokens = "" if point is None else f", {point.n:,} tokens"
+    levels = [
+        f"{level:g}"
+        for level in LEVELS
+        if any(found.point(name, level, PERPLEXITY) is not None for name in METHODS)
+    ]
     yield (
         "Does it cost less to hide numbers alone (SMDP) than to hide every word (MDP), while "
         "secrets leak no more? The thesis asks GPT-2 small, fine-tuned on all of WikiText-2. "
@@ -96,20 +101,24 @@ def introduction(found: Figures) -> Iterator[str]:
         "before and after. Here it is SmolLM2-135M, a language model of GPT-2 small's size that "
         "knows English: low-rank factors (rank 16) beside its matrices are trained for 2 epochs on "
         "200 paragraphs of WikiText-2 in which 20 secrets (“My ID is 283500.”) stand ten times "
-        "each, privatized by either method at four levels, and measured on 100 paragraphs of the "
-        f"test text as they are{tokens}. One seed. A level is for one word at one place "
-        "and for a distance of 1 between words: where a secret stands ten times, levels add up, "
-        "and SMDP promises nothing for words that are not numbers."
+        f"each, privatized by either method at ε = {_listed(levels)}, and measured on 100 "
+        f"paragraphs of the test text as they are{tokens}. One seed. A level is for one word at "
+        "one place and for a distance of 1 between words: where a secret stands ten times, levels "
+        "add up, and SMDP promises nothing for words that are not numbers."
     )
     yield ""
+    came = ""
+    if found.point(*CAME, PERPLEXITY) is not None:
+        came = (
+            " **SmolLM2 as it came** was not trained on them: it knows nothing of the secrets, but "
+            "it is no random model, and it has learned to chat, not to write paragraphs that end."
+        )
     yield (
         "A perplexity is per token, and SmolLM2's are not GPT-2's, which has "
         f"{GPT2_TOKENS:,} for the same paragraphs, an end for each included "
         "(`studies/gpt2_tokens.py`). Per token of GPT-2 means the same loss of the whole text "
         "shared by that number. **No noise** is SmolLM2 fine-tuned on the "
-        "paragraphs as they are. **SmolLM2 as it came** was not trained on them: it knows nothing "
-        "of the secrets, but it is no random model, and it has learned to chat, not to write "
-        "paragraphs that end."
+        f"paragraphs as they are.{came}"
     )
 
 
@@ -130,16 +139,32 @@ def _what_training_does(found: Figures) -> Iterator[str]:
             f"{shown(came)} to {shown(plain)}: {_said(plain, came)}. The thesis has "
             f"{thesis.NO_NOISE_PERPLEXITY} without noise."
         )
-    plain, came = found.point(*PLAIN, EXPOSED), found.point(*CAME, EXPOSED)
-    if plain is not None and came is not None:
+    yield from _leak(found.point(*PLAIN, EXPOSED), found.point(*CAME, EXPOSED))
+
+
+def _leak(plain: SeriesPoint | None, came: SeriesPoint | None) -> Iterator[str]:
+    """Whether there is anything to hide: beside the model as it came, or else beside chance."""
+    if plain is None:
+        return
+    if came is None:
+        low = None if plain.telling is None else plain.telling[0]
+        shows = low is not None and low > CHANCE
+        beside = (
+            f"{shown(plain)} bits of exposure, which is {'' if shows else 'not '}told from chance"
+        )
+    else:
+        shows = bool(told_apart(plain, came)) and plain.value > came.value
+        beside = (
+            f"{shown(plain)} bits of exposure, and {shown(came)} in SmolLM2 as it came: "
+            f"{_said(plain, came)}"
+        )
+    ends = f"By chance it is {CHANCE}, and {MOST} is the most that this attack can show."
+    if shows:
+        yield f"**Without noise secrets leak**: {beside}. {ends}"
+    else:
         yield (
-            f"**It gives secrets away**, {shown(plain)} bits of exposure against {shown(came)} in "
-            f"SmolLM2 as it came: {_said(plain, came)}. By chance it is {CHANCE}, and {MOST} is "
-            "the most that this attack can show."
-            if told_apart(plain, came) and plain.value > came.value
-            else f"**Whether it gives secrets away does not show**: {shown(plain)} bits of "
-            f"exposure, and {shown(came)} in SmolLM2 as it came; {_said(plain, came)}. Where "
-            "nothing leaks without noise, exposures tell nothing about noise."
+            f"**Without noise no leak shows**: {beside}. {ends} Where nothing is seen to leak "
+            "without noise, exposures tell nothing about what noise hides."
         )
 
 
@@ -161,13 +186,19 @@ def _costs(found: Figures) -> Iterator[str]:
     plain, came = per_gpt2(found, PLAIN), per_gpt2(found, CAME)
     for method, what in ((MDP, "every word"), (SMDP, "numbers alone")):
         there = at_levels(found, method, PERPLEXITY)
-        if plain is None or came is None or not there:
+        if plain is None or not there:
             continue
+        beside = (
+            ""
+            if came is None
+            else (
+                f" Beside SmolLM2 as it came, without any training, it is {verdicts(there, came)}."
+            )
+        )
         ratios = _each({level: number(one.value / plain.value) for level, one in there.items()})
         yield (
             f"**Hiding {what} ({method})** multiplies the perplexity without noise by {ratios}; "
-            f"beside that it is {verdicts(there, plain)}. Beside SmolLM2 as it came, without any "
-            f"training, it is {verdicts(there, came)}."
+            f"beside that it is {verdicts(there, plain)}.{beside}"
         )
 
 
@@ -175,13 +206,17 @@ def _secrets(found: Figures) -> Iterator[str]:
     plain, came = found.point(*PLAIN, EXPOSED), found.point(*CAME, EXPOSED)
     for method in (MDP, SMDP):
         there = at_levels(found, method, EXPOSED)
-        if plain is None or came is None or not there:
+        if plain is None or not there:
             continue
+        beside = (
+            ""
+            if came is None
+            else (f"; beside {shown(came)} in SmolLM2 as it came, {verdicts(there, came)}")
+        )
         bits = _each({level: shown(one) for level, one in there.items()})
         yield (
             f"**Exposure with {method}** is {bits}. Beside {shown(plain)} without noise that is "
-            f"{verdicts(there, plain)}; beside {shown(came)} in SmolLM2 as it came, "
-            f"{verdicts(there, came)}."
+            f"{verdicts(there, plain)}{beside}."
         )
 
 
@@ -289,11 +324,13 @@ def by_level(found: Figures) -> Iterator[str]:
             ours = [_ours(found, (method, level), metric) for method in (MDP, SMDP)]
             known = [thesis.at(published[method], level) for method in (MDP, SMDP)]
             theirs = ("–" if one is None else f"{one:.2f}" for one in known)
-            lines.append((f"{level:g}", *map(shown, ours), *theirs))
+            if any(one is not None for one in (*ours, *known)):
+                lines.append((f"{level:g}", *map(shown, ours), *theirs))
         plain = shown(_ours(found, PLAIN, metric))
         lines.append(("no noise", plain, plain, *[f"{last:.2f}"] * 2))
-        came = shown(_ours(found, CAME, metric))
-        lines.append((NAMES[RANDOM_OUTPUT], came, came, "–", "–"))
+        came = _ours(found, CAME, metric)
+        if came is not None:
+            lines.append((NAMES[RANDOM_OUTPUT], shown(came), shown(came), "–", "–"))
         yield from table((f"ε, {name}", MDP, SMDP, "MDP, thesis", "SMDP, thesis"), lines)
         yield ""
     yield (
@@ -368,6 +405,10 @@ def differences() -> Iterator[str]:
         "20 secrets and not one, and their rank among 2,000 drawn at random and not among all "
         f"1,000,000: no exposure is above {MOST} bits."
     )
+    yield (
+        "Each paragraph is read by itself, without what stands before it, so perplexities are "
+        "larger than over running text. The thesis does not say how it cuts its text."
+    )
     yield "One seed; the thesis does not say how many it has."
 
 
@@ -389,10 +430,24 @@ def where(found: Figures) -> Iterator[str]:
         f"{spoken(content['cpu_seconds'])} of processor time in {spoken(content['seconds'])}, with "
         "other work on the machine."
     )
-    missing = found.missing()
+    trained = (_named(one) for one in found.missing())
+    missing = [*trained, *(f"figures of {one}" for one in unmeasured(found))]
     if missing:
         yield ""
         yield f"Not computed: {'; '.join(missing)}."
+
+
+def _named(title: str) -> str:
+    return title.replace(RANDOM_OUTPUT, NAMES[RANDOM_OUTPUT])
+
+
+def unmeasured(found: Figures) -> Iterator[str]:
+    """Models that were trained, of which a figure is missing."""
+    for run in found.content["runs"]:
+        place = run["method"], run["level"]
+        if any(found.point(*place, metric) is None for metric in (PERPLEXITY, EXPOSED)):
+            name, level = place
+            yield NAMES.get(name, name) if level is None else f"{name}, epsilon {level:g}"
 
 
 def per_gpt2(found: Figures, place: Place) -> SeriesPoint | None:

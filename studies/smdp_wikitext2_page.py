@@ -67,7 +67,8 @@ def page(folder: StudyFolder, resources: Path) -> str:
         f"measured on {tokens:,} tokens; the thesis fine-tunes GPT-2 small on all of "
         "WikiText-2. The space is GloVe 840B cut down to 33,860 words. Its levels are "
         "not those of the thesis's space, so curves are to be compared, not single levels; "
-        "perplexities are far apart because the models are. Replacements come without capitals, "
+        "perplexities are far apart because the models are. [SmolLM2](smdp-smollm2.md) is nearer "
+        "to GPT-2. Replacements come without capitals, "
         "which the test text has: that is a part of what MDP loses here. "
         f"{len(done)} of {len(cells)} computations are done.",
         "",

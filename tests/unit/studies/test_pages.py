@@ -22,6 +22,7 @@ PAGES = (
         ("selective-customersim", "selective-schedule", "selective-customersim-start"),
     ),
     ("imperfect_page", "imperfect-policy", ("imperfect-policy",)),
+    ("smdp_smollm2_page", "smdp-smollm2", ("smdp-smollm2",)),
 )
 
 
