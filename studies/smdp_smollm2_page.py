@@ -349,7 +349,7 @@ def by_staying(found: Figures) -> Iterator[str]:
         f"text that it prints, a sample of {thesis.SAMPLE_WORDS} words (table A.1), of which "
         f"{_listed([str(one) for one in thesis.SAMPLE_STAYS.values()])} stay at ε = "
         f"{_listed([str(one) for one in thesis.SAMPLE_STAYS])}. Factors are perplexities over that "
-        "without noise."
+        "without noise, and have no intervals."
     )
     yield ""
     lines = [*_our_shares(found), *_their_shares()]
@@ -428,7 +428,7 @@ def where(found: Figures) -> Iterator[str]:
     yield (
         f"{content['done']} of {content['cells']} cells, {models} trained models, "
         f"{spoken(content['cpu_seconds'])} of processor time in {spoken(content['seconds'])}, with "
-        "other work on the machine."
+        "other work on the machine. What a model took before it was interrupted is not counted."
     )
     trained = (_named(one) for one in found.missing())
     missing = [*trained, *(f"figures of {one}" for one in unmeasured(found))]

@@ -103,6 +103,17 @@ def test_the_gallery_says_whether_a_recall_tells_methods_apart() -> None:
     assert limit.startswith("At no recall") is not apart
 
 
+def test_the_gallery_says_whether_hiding_numbers_is_told_from_hiding_all() -> None:
+    """And whether a leak shows without noise: words that have no number."""
+    page = (ROOT / "docs" / "results" / "smdp-smollm2.md").read_text("utf-8")
+    entries = tomllib.loads((ROOT / "studies" / "gallery.toml").read_text("utf-8"))["entries"]
+    (entry,) = [one for one in entries if one["page"] == "smdp-smollm2.md"]
+    told = [line for line in page.splitlines() if line.startswith("- **At ε =")]
+    assert told
+    assert ("not told apart" in entry["found"]) is all("not told apart" in one for one in told)
+    assert ("no leak shows" in entry["limit"]) is ("**Without noise no leak shows**" in page)
+
+
 @pytest.mark.parametrize(
     "name", ["kept", "gpt2_tokens", "selective_page", "staying", "thesis_figures"]
 )
