@@ -4,8 +4,9 @@
     python studies/kept.py STUDY --earlier OLD.json -o studies/figures/NAME.json
 
 STUDY is the folder that 'sfumato study run' has filled, in part or whole. Kept are the figures,
-what each model was trained with and how long it took, and nothing of texts. The page of a study is
-a function of this file, and a test writes it again.
+what each model was trained with and how long it took, and nothing of texts. Where a study compares
+texts with their originals, places are counted, too (``staying``). The page of a study is a function
+of this file, and a test writes it again.
 
 A study of several nights may be computed on several machines, of which each has a folder of its
 own. With --earlier, what STUDY lacks is taken from a file that was kept before, if the study still
@@ -28,11 +29,12 @@ from sfumato.reports.series import SeriesPoint, points, quantities
 from sfumato.results.row import COST, Row
 from sfumato.studies.cell import RUN, Cell
 from sfumato.studies.folder import DONE, CellRecord, StudyFolder
+from staying import staying
 
 # Of a row only what tables show; a sentence about what is guaranteed is long and the same for all.
 KEPT = (
     *("corpus", "method", "parameter", "level", "seed", "role", "by", "metric", "better"),
-    *("cell", "value", "low", "high", "n", "chance", "units"),
+    *("cell", "value", "low", "high", "n", "chance", "least", "most", "units"),
 )
 DIGITS = 6
 TRAINING = ": training"
@@ -55,6 +57,7 @@ def main() -> None:
 def collect(folder: StudyFolder) -> dict[str, Any]:
     """All that is kept of a study."""
     cells, described = folder.cells(), folder.study()
+    rows = [*folder.rows(), *staying(folder)]
     done = [cell for cell in cells if cell.state == DONE]
     return {
         "title": described["title"],
@@ -65,7 +68,7 @@ def collect(folder: StudyFolder) -> dict[str, Any]:
         "cpu_seconds": round(sum(cell.cpu_seconds or 0.0 for cell in done)),
         "missing": sorted({cell.title for cell in cells if cell.state != DONE}),
         "runs": [_run(cell) for cell in done if cell.kind == RUN],
-        "rows": [_kept(row) for row in folder.rows() if row.role != COST],
+        "rows": [_kept(row) for row in rows if row.role != COST],
     }
 
 
@@ -78,8 +81,9 @@ def join(now: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
     lacking = {title for title in now["missing"] if title.endswith(TRAINING)}
     runs = [run for run in earlier["runs"] if _title(run) in lacking]
     models = {(run["method"], run["level"], run["seed"]) for run in runs}
+    ranges = {row["metric"]: _range(row) for row in now["rows"]}
     rows = [
-        row
+        {**ranges.get(row["metric"], {}), **row}
         for row in earlier["rows"]
         if (row["method"], row.get("level"), row.get("seed")) in models
     ]
@@ -98,6 +102,11 @@ def join(now: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
         "rows": [*now["rows"], *rows],
         "elsewhere": sorted(taken),
     }
+
+
+def _range(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What a figure can be at the least and at the most, which older files do not say."""
+    return {end: row[end] for end in ("least", "most") if end in row}
 
 
 def _title(run: Mapping[str, Any]) -> str:
@@ -203,6 +212,14 @@ def steps_of(runs: Iterable[Mapping[str, Any]]) -> str:
     """
     counts = sorted({sum(stage["steps"] for stage in run["stages"]) for run in runs})
     return " to ".join(str(one) for one in dict.fromkeys((*counts[:1], *counts[-1:]))) or "no"
+
+
+def told_apart(first: SeriesPoint, second: SeriesPoint) -> bool | None:
+    """Whether the intervals of two figures do not meet; None if one has no interval."""
+    one, other = first.telling, second.telling
+    if one is None or other is None:
+        return None
+    return one[0] > other[1] or other[0] > one[1]
 
 
 def shown(point: SeriesPoint | None, digits: int = 3) -> str:

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
+import thesis_figures as thesis
 from sfumato.core.randomness import Randomness
 from sfumato.mechanisms.mechanism import PointMechanism
 from sfumato.mechanisms.selective import Selective
@@ -29,18 +30,8 @@ from sfumato.studies.cell import RELEASE
 from sfumato.studies.expected import spoken
 from sfumato.studies.folder import DONE, StudyFolder
 
-# Tables A.2 and A.3 of the thesis: WikiText-2, GPT-2 small.
-THESIS_LEVELS = (1, 3, 6, 12, 17, 23, 29, 35, 41, 47, 52)
-PERPLEXITY = {
-    "MDP": (28.89, 28.95, 28.96, 28.62, 28.41, 27.92, 27.12, 24.87, 23.65, 23.23, 23.14),
-    "SMDP": (28.90, 28.90, 28.91, 27.89, 27.19, 27.16, 25.07, 24.23, 23.33, 22.95, 22.93),
-}
-EXPOSURE = {
-    "MDP": (2.68, 2.69, 2.68, 2.70, 2.72, 2.70, 2.72, 2.76, 2.92, 3.04, 3.11),
-    "SMDP": (2.69, 2.68, 2.68, 2.71, 2.72, 2.73, 2.69, 2.73, 2.80, 2.98, 3.03),
-}
 EXPOSED = "exposure at 10 repetitions (sampled)"
-WITHOUT = {"perplexity": 22.59, EXPOSED: 4.65}
+WITHOUT = {"perplexity": thesis.NO_NOISE_PERPLEXITY, EXPOSED: thesis.NO_NOISE_EXPOSURE}
 SECRET = "145572"  # planted, and nobody's
 # Our own sentences: the corpus may not be copied here.
 SENTENCES = ("My ID is 145572.", "The bridge over 12 arches was opened on 3 May 1904 by 36 masons.")
@@ -76,23 +67,24 @@ def page(folder: StudyFolder, resources: Path) -> str:
         f"measured on {tokens:,} tokens; the thesis fine-tunes GPT-2 small on all of "
         "WikiText-2. The space is GloVe 840B cut down to 33,860 words. Its levels are "
         "not those of the thesis's space, so curves are to be compared, not single levels; "
-        "perplexities are far apart because the models are. Replacements come without capitals, "
+        "perplexities are far apart because the models are. [SmolLM2](smdp-smollm2.md) is nearer "
+        "to GPT-2. Replacements come without capitals, "
         "which the test text has: that is a part of what MDP loses here. "
         f"{len(done)} of {len(cells)} computations are done.",
         "",
         "## Perplexity on untouched test text (table A.2)",
         "",
-        *_table(rows, "perplexity", PERPLEXITY),
+        *_table(rows, "perplexity", thesis.PERPLEXITY),
         "",
         *_thesis_grid(resources),
         "",
         "## Exposure of the planted secret in bits (table A.3)",
         "",
         "Ours is the rank among 10,000 secrets drawn at random, of 13.3 bits at most; a secret "
-        "that was never planted has 1.44 on average. The thesis takes logarithms of a rank, too, "
-        "and reports figures between 2.68 and 4.65, the base of which it does not state.",
+        "that was never planted has 1.44 on average. The thesis ranks among all 1,000,000 (19.9 "
+        "bits at most), and reports figures between 2.68 and 4.65.",
         "",
-        *_table(rows, EXPOSED, EXPOSURE),
+        *_table(rows, EXPOSED, thesis.EXPOSURE),
         "",
         "## What becomes of words",
         "",
@@ -123,7 +115,7 @@ def _table(rows: list[Row], metric: str, published: Mapping[str, Sequence[float]
             values[row.method, row.level].append(row.value)
     levels = sorted({level for _, level in values if level is not None})
     methods = list(dict.fromkeys(method for method, level in values if level is not None))
-    shown = sorted({*levels, *map(float, THESIS_LEVELS)})
+    shown = sorted({*levels, *map(float, thesis.LEVELS)})
     lines = [
         "| ε | " + " | ".join(f"{level:g}" for level in shown) + " | no noise | untrained |",
         "|---|" + "---|" * (len(shown) + 2),
@@ -133,7 +125,7 @@ def _table(rows: list[Row], metric: str, published: Mapping[str, Sequence[float]
         found = [_spread(values.get((method, level), [])) for level in shown]
         lines.append(f"| {method} | " + " | ".join([*found, *ends]) + " |")
     for method, figures in published.items():
-        known = dict(zip(map(float, THESIS_LEVELS), figures, strict=True))
+        known = dict(zip(map(float, thesis.LEVELS), figures, strict=True))
         found = [f"{known[level]:.2f}" if level in known else "" for level in shown]
         last = [f"{WITHOUT[metric]:.2f}", ""]
         lines.append(f"| {method}, thesis (GPT-2) | " + " | ".join([*found, *last]) + " |")
@@ -144,14 +136,14 @@ def _thesis_grid(resources: Path) -> list[str]:
     """What the thesis's levels do to words of this space."""
     randomness = Randomness.reproducible(1)
     stays: dict[int, float] = {}
-    for place, level in enumerate(THESIS_LEVELS):
+    for place, level in enumerate(thesis.LEVELS):
         points = _mechanism(resources, level)
         words = frequent_words(points.space).some(WATCHED, randomness.stream(0))
         found = measure_deniability(
             points, words, DrawEffort(draws=50), randomness.stream(1 + place)
         )
         stays[level] = float(found.keep.mean())
-    middle = THESIS_LEVELS[len(THESIS_LEVELS) // 2]
+    middle = thesis.LEVELS[len(thesis.LEVELS) // 2]
     return [
         f"The thesis's levels reach further than this space goes. Of {WATCHED:,} frequent words "
         f"drawn at random, the share that stays as it is, on average: {stays[middle]:.0%} at "
