@@ -111,19 +111,27 @@ def center(vectors: Floats, mean: Floats) -> Floats:
     return unit_rows(np.where(known[:, None], vectors - mean, 0.0))
 
 
-def load_pool(path: str, *, column: str = "text", encoder: str = "", cache: str = "") -> Pool:
-    """The pool in a file, with vectors by an encoder's folder or by public word vectors."""
+def load_pool(
+    path: str, *, column: str = "text", encoder: str = "", cache: str = "", whole: bool = False
+) -> Pool:
+    """The pool in a file, with vectors by an encoder's folder or by public word vectors.
+
+    A ``whole`` pool is one of documents, which are not cut into sentences.
+    """
     place = Path(path)
     if not place.is_file():
         raise StorageFailed(f"there is no file {path} with public sentences")
     stamp = place.stat()
-    return _load(path, column, encoder, cache, (stamp.st_mtime_ns, stamp.st_size))
+    return _load(path, column, encoder, cache, whole, (stamp.st_mtime_ns, stamp.st_size))
 
 
 @lru_cache(maxsize=2)
-def _load(path: str, column: str, encoder: str, cache: str, stamp: tuple[int, int]) -> Pool:
+def _load(
+    path: str, column: str, encoder: str, cache: str, whole: bool, stamp: tuple[int, int]
+) -> Pool:
     del stamp  # a file that was written again is another one
-    sentences = read_sentences(Path(path), column)
+    read = read_texts if whole else read_sentences
+    sentences = read(Path(path), column)
     name = Path(path).name
     if len(sentences) < FEWEST:
         raise BadInput(f"{name} holds {len(sentences)} sentences; a pool needs {FEWEST} at least")
@@ -143,6 +151,12 @@ def read_sentences(path: Path, column: str = "text") -> tuple[str, ...]:
     documents = Source.of(path, Layout(field=column)).documents()
     found = (one for document in documents for one in split_sentences(document.text))
     return tuple(dict.fromkeys(one for one in found if one.isprintable()))
+
+
+def read_texts(path: Path, column: str = "text") -> tuple[str, ...]:
+    """All texts of a file in their order, each once and as it stands."""
+    documents = Source.of(path, Layout(field=column)).documents()
+    return tuple(dict.fromkeys(one.text for one in documents if one.text.strip()))
 
 
 def _kept(sentences: tuple[str, ...], encoder: SentenceEncoder, cache: str) -> Singles:
