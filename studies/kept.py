@@ -20,16 +20,18 @@ from typing import Any
 from sfumato.core.files import write_whole
 from sfumato.reports.series import SeriesPoint, points, quantities
 from sfumato.results.row import COST, Row
-from sfumato.studies.cell import RUN
+from sfumato.studies.cell import RELEASE, RUN, SYNTHETIC
 from sfumato.studies.folder import DONE, CellRecord, StudyFolder
 
 # Of a row only what tables show; a sentence about what is guaranteed is long and the same for all.
 KEPT = (
     *("corpus", "method", "parameter", "level", "seed", "role", "by", "metric", "better"),
-    *("cell", "value", "low", "high", "n", "chance", "units"),
+    *("cell", "value", "low", "high", "n", "chance", "least", "most", "units"),
 )
 DIGITS = 6
 TRAINING = ": training"
+# Of what is proven: whose notion of privacy, for what, and how much.
+PROVEN = ("notion", "unit", "epsilon", "delta")
 
 
 def main() -> None:
@@ -54,12 +56,19 @@ def collect(folder: StudyFolder) -> dict[str, Any]:
         "seconds": round(sum(cell.seconds or 0.0 for cell in done)),
         "cpu_seconds": round(sum(cell.cpu_seconds or 0.0 for cell in done)),
         "missing": sorted({cell.title for cell in cells if cell.state != DONE}),
-        "runs": [_run(cell) for cell in done if cell.kind == RUN],
+        "runs": [_run(cell, done) for cell in done if cell.kind == RUN],
         "rows": [_kept(row) for row in folder.rows() if row.role != COST],
     }
 
 
-def _run(cell: CellRecord) -> dict[str, Any]:
+def _run(cell: CellRecord, done: Iterable[CellRecord]) -> dict[str, Any]:
+    """What a model was trained with; ``text_cpu_seconds`` is for making the text, if one was."""
+    made = [
+        one.cpu_seconds or 0.0
+        for one in done
+        if one.key in cell.inputs and one.kind in (RELEASE, SYNTHETIC)
+    ]
+    stated = cell.guarantee or {}
     plan = cell.details.get("plan") or {}
     return {
         "method": cell.method,
@@ -70,6 +79,8 @@ def _run(cell: CellRecord) -> dict[str, Any]:
         "stages": plan.get("stages", []),
         "units": plan.get("units"),
         "delta": plan.get("delta"),
+        "proven": {key: _short(stated[key]) for key in PROVEN if key in stated},
+        **({"text_cpu_seconds": round(sum(made), 1)} if made else {}),
     }
 
 

@@ -34,9 +34,9 @@ class PoolGenerator:
     """Draw from a public file of sentences.
 
     ``pool`` is the file and ``pool_field`` the column that holds its texts, which are cut into
-    sentences, or taken ``whole``. A variation is one of the ``neighbors`` nearest sentences of the pool. ``encoder`` is
-    the folder of a sentence encoder, that of the voters unless another is named, and ``cache`` a
-    folder in which the vectors of the pool are kept.
+    sentences, or taken ``whole``. A variation is one of the ``neighbors`` nearest ones of the pool.
+    ``encoder`` is the folder of a sentence encoder, that of the voters unless another is named, and
+    ``cache`` a folder in which the vectors of the pool are kept.
     """
 
     pool: FileToRead = field(default="", repr=False)

@@ -116,7 +116,7 @@ def test_kept_figures_hold_no_text() -> None:
         for row in kept["rows"]:
             assert set(row) <= {
                 *("corpus", "method", "parameter", "level", "seed", "role", "by", "metric"),
-                *("better", "cell", "value", "low", "high", "n", "chance", "units"),
+                *("better", "cell", "value", "low", "high", "n", "chance", "units", "least", "most"),
             }
             assert all(len(one) < 80 for one in row.values() if isinstance(one, str))
         for run in kept["runs"]:

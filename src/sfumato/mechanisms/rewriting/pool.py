@@ -28,6 +28,7 @@ from sfumato.core.progress import Advance, progress
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.models.encoder import SentenceEncoder, digest_of_folder, load_encoder
+from sfumato.text.lines import is_printable, tidy_lines
 from sfumato.text.sentences import split_sentences
 from sfumato.vectors.load import default_space
 from sfumato.vectors.means import mean_vectors, unit_rows
@@ -154,9 +155,10 @@ def read_sentences(path: Path, column: str = "text") -> tuple[str, ...]:
 
 
 def read_texts(path: Path, column: str = "text") -> tuple[str, ...]:
-    """All texts of a file in their order, each once and as it stands."""
+    """All texts of a file in their order and with their lines, each once."""
     documents = Source.of(path, Layout(field=column)).documents()
-    return tuple(dict.fromkeys(one.text for one in documents if one.text.strip()))
+    tidy = (tidy_lines(one.text) for one in documents)
+    return tuple(dict.fromkeys(one for one in tidy if one and is_printable(one)))
 
 
 def _kept(sentences: tuple[str, ...], encoder: SentenceEncoder, cache: str) -> Singles:
