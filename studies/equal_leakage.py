@@ -1,11 +1,12 @@
 """Methods at equal measured leakage, from the figures that ``equal-leakage.toml`` left.
 
-A *place* is a method at one of its levels. Where the policy of a method misses on purpose, the share
-that it misses is its level.
+A *place* is a method at one of its levels. Where the policy of a method misses on purpose, the
+share that it misses is its level.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
@@ -17,7 +18,7 @@ from sfumato.charts.overview import Axis, Overview, Stop, Track, overview_pictur
 from sfumato.charts.shapes import Sheet
 from sfumato.charts.sweeps import Spot
 from sfumato.reports.series import SeriesPoint
-from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT, Row
+from sfumato.results.row import NO_PRIVACY, Row
 
 EXPOSED, MEMBER, PERPLEXITY = "exposure at 15 repetitions", "auc loss", "perplexity"
 ATTACKS = {EXPOSED: "exposure", MEMBER: "membership"}
@@ -26,6 +27,7 @@ SIGNS = {"epsilon": "ε", "sigma": "σ"}
 # The level at which these were also run with policies that miss.
 MISSED_AT = {"SMDP": 15.0, "Selective-DPSGD": 8.0}
 CONTROL = "public pool alone"
+ANOTHER = ", another shop's pool"
 
 
 @dataclass(frozen=True)
@@ -83,16 +85,36 @@ class Place:
         ('ε = 8', 'recall 0.8')
         """
         sign = SIGNS.get(self.parameter or "", "")
-        levels = [f"{sign} = {self.level:,g}"] if self.level is not None and sign else []
+        known = self.level is not None and sign and self.base != CONTROL
+        levels = [f"{sign} = {self.level:,g}"] if known else []
         if self.recall is not None:
             levels.append(f"recall {self.recall:g}")
         return ", ".join(levels)
 
 
 def places(found: Figures) -> list[Place]:
-    """All of them in the order of the study, the anchors left out."""
-    every = (Place(row.method, row.parameter, row.level) for row in found.rows if not row.anchor)
-    return [one for one in dict.fromkeys(every) if one.base in KINDS]
+    """All of them, method by method, from the smallest level on; the anchors are left out."""
+    every = {Place(row.method, row.parameter, row.level) for row in found.rows if not row.anchor}
+    order = list(KINDS)
+    return sorted(
+        (one for one in every if one.base in KINDS),
+        key=lambda one: (order.index(one.base), -(one.recall or 1.0), one.level or 0.0),
+    )
+
+
+def complete(found: Figures) -> Figures:
+    """The figures of those seeds alone with which most was computed.
+
+    A seed that is not finished would widen intervals of some methods, and not of others.
+    """
+    cells = Counter(row.seed for row in found.rows)
+    most = max(cells.values(), default=0)
+    whole = {seed for seed, count in cells.items() if count == most}
+    kept = {
+        part: [one for one in found.content[part] if one["seed"] in whole]
+        for part in ("rows", "runs")
+    }
+    return Figures({**found.content, **kept})
 
 
 def point(found: Figures, place: Place, metric: str) -> SeriesPoint | None:
@@ -156,12 +178,13 @@ def curves(rows: Iterable[Row]) -> Iterator[Row]:
     levels: dict[str, set[float | None]] = {}
     for row in every:
         levels.setdefault(row.method, set()).add(row.level)
+    missing = {row.method.partition(RECALL)[0] for row in every if RECALL in row.method}
     for row in every:
         place = Place(row.method, row.parameter, row.level)
         if row.anchor or (RECALL not in row.method and len(levels[row.method]) > 1):
             yield row
         fixed = MISSED_AT.get(place.base)
-        if RECALL in row.method or (fixed is not None and row.level == fixed):
+        if RECALL in row.method or (place.base in missing and row.level == fixed is not None):
             at = "" if fixed is None else f" at ε = {fixed:g}"
             missed = round(1 - (place.recall or 1.0), 6)
             yield replace(row, method=f"{place.base}{at}", parameter=MISSES, level=missed)
@@ -183,17 +206,18 @@ def draw(found: Figures, metric: str, title: str) -> Sheet | None:
         leaks, use = point(found, place, metric), point(found, place, PERPLEXITY)
         if leaks is None or use is None or (place.recall and place.base in MISSED_AT):
             continue
+        if place.base.endswith(ANOTHER):
+            continue  # so bad that all others would be drawn in one place
         chance = leaks.chance
         stop = Stop(
             said=place.said, leakage=_spot(leaks), utility=_spot(use), bounded=at_chance(leaks)
         )
         tracks.setdefault(place.base, []).append(stop)
-    ends = []
-    for name, called in ((NO_PRIVACY, NO_PRIVACY), (RANDOM_OUTPUT, "public model alone")):
-        leaks, use = found.point(name, None, metric), found.point(name, None, PERPLEXITY)
-        if leaks is not None and use is not None:
-            stop = Stop(said="", leakage=_spot(leaks), utility=_spot(use))
-            ends.append(Track(name=called, stops=(stop,)))
+    ends = [Track(name=CONTROL, stops=tuple(tracks.pop(CONTROL)))] if CONTROL in tracks else []
+    leaks, use = found.point(NO_PRIVACY, None, metric), found.point(NO_PRIVACY, None, PERPLEXITY)
+    if leaks is not None and use is not None:
+        stop = Stop(said="", leakage=_spot(leaks), utility=_spot(use))
+        ends.append(Track(name=NO_PRIVACY, stops=(stop,)))
     shown = Overview(
         leakage=Axis(title=title, better="lower"),
         utility=Axis(title="more useful: perplexity", better="lower"),

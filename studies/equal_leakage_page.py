@@ -9,6 +9,7 @@ and listed at the end.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from equal_leakage import (
     at_chance,
     best_at_chance,
     calibrated,
+    complete,
     draw,
     never_at_chance,
     places,
@@ -34,7 +36,12 @@ from equal_leakage import (
 )
 from kept import Figures, number, shown, table
 from sfumato.calibration.curves import LevelEstimate
-from sfumato.calibration.inverse import REACHED
+from sfumato.calibration.inverse import (
+    ABOVE_EVERYWHERE,
+    BELOW_EVERYWHERE,
+    REACHED,
+    UNFIT_CURVE,
+)
 from sfumato.calibration.results import MethodAtTargets
 from sfumato.reports.picture import draw_file
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
@@ -44,6 +51,7 @@ ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "studies" / "figures" / "equal-leakage.json"
 IMAGES = Path("docs/images")
 BITS, AREA = 4.0, 0.6
+COPIES = 15  # dialogues that a secret is planted in
 CHARTS = {
     "equal-leakage-secrets.svg": (EXPOSED, "leaks more: bits of exposure of a planted secret"),
     "equal-leakage-dialogues.svg": (MEMBER, "leaks more: AUC of membership of a dialogue"),
@@ -52,18 +60,23 @@ TOLD = {
     "equal-leakage-secrets.svg": "Perplexity against exposure of planted secrets, by method",
     "equal-leakage-dialogues.svg": "Perplexity against membership of dialogues, by method",
 }
+ELSEWHERE = {
+    BELOW_EVERYWHERE: "Less than that at every level tried",
+    ABOVE_EVERYWHERE: "More than that at every level tried",
+    UNFIT_CURVE: "No curve that could be read, up and down or flat",
+}
 # Which methods to set beside each other, and how: the first of each side in the order of utility.
 SIDES: tuple[tuple[str, tuple[Callable[[Kind], bool], Callable[[Kind], bool]]], ...] = (
     (
-        "with a policy is {}, without one {}",
+        "perplexity with a policy has {}; without one {}",
         (lambda kind: kind.policy == "yes", lambda kind: kind.policy == "no"),
     ),
     (
-        "that gives a text is {}, that gives a model {}",
+        "perplexity with a text that can be shared has {}; with a model {}",
         (lambda kind: kind.shared == "text", lambda kind: kind.shared == "model"),
     ),
     (
-        "with a public pool of the same kind is {}, without a policy or a pool {}",
+        "perplexity with a public pool of the same kind has {}; without policy or pool {}",
         (lambda kind: "pool" in kind.policy, lambda kind: kind.policy == "no"),
     ),
 )
@@ -94,12 +107,14 @@ def main() -> None:
 
 def charts(found: Figures) -> dict[str, bytes]:
     """The charts by the names of their files."""
-    drawn = {name: draw(found, *asked) for name, asked in CHARTS.items()}
+    whole = complete(found)
+    drawn = {name: draw(whole, *asked) for name, asked in CHARTS.items()}
     return {name: draw_file(one, TOLD[name]) for name, one in drawn.items() if one is not None}
 
 
-def page(found: Figures) -> list[str]:
+def page(computed: Figures) -> list[str]:
     """All of it in Markdown."""
+    found = complete(computed)
     return [
         "# All methods at equal measured leakage",
         "",
@@ -109,7 +124,8 @@ def page(found: Figures) -> list[str]:
         "",
         "*Better is up and left. Lines across marks are 95 % intervals over secrets and seeds; a "
         "hollow mark is a leakage that is not told from chance, so only its upper end says "
-        "anything. Of made-up values and masks, the level is the recall of the policy.*",
+        "anything. Of made-up values and masks, the level is the recall of the policy. Another "
+        "shop's pools, which are far below, are in the tables only.*",
         "",
         "## What was found",
         "",
@@ -139,7 +155,7 @@ def page(found: Figures) -> list[str]:
         "",
         "## Where this was computed",
         "",
-        *where(found),
+        *where(computed),
     ]
 
 
@@ -176,6 +192,12 @@ def introduction(found: Figures) -> Iterator[str]:
     )
 
 
+def _of_one_seed(found: Figures) -> str:
+    if len({row.seed for row in found.rows}) > 1:
+        return ""
+    return " With one seed that is about the test dialogues: another run might differ by more."
+
+
 def _seeds(found: Figures) -> str:
     counts = sorted(
         one.seeds for place in places(found) if (one := point(found, place, PERPLEXITY)) is not None
@@ -206,12 +228,13 @@ def findings(found: Figures) -> Iterator[str]:
                 continue
             first, second = (_named(found, place) for place in pair if place is not None)
             yield f"Where {called}, the best {said.format(first, second)}: {_apart(found, pair)}."
+    yield from _only_secrets(found)
     yield from _attacks_see_less(found)
 
 
 def _named(found: Figures, place: Place) -> str:
     said = f"{place.base} at {place.said}" if place.said else place.base
-    return f"{said} ({shown(point(found, place, PERPLEXITY))})"
+    return f"{said}, {shown(point(found, place, PERPLEXITY))}"
 
 
 def _apart(found: Figures, pair: Sequence[Place | None]) -> str:
@@ -220,6 +243,20 @@ def _apart(found: Figures, pair: Sequence[Place | None]) -> str:
     if first is None or second is None or not told_apart(first, second):
         return "these are not told apart"
     return "the first is better" if first.value < second.value else "the second is better"
+
+
+def _only_secrets(found: Figures) -> Iterator[str]:
+    """Levels that look harmless by secrets, and give dialogues away."""
+    told = [
+        f"{place.base} at {place.said} (AUC {shown(point(found, place, MEMBER))})"
+        for place in best_at_chance(found, [EXPOSED])
+        if not at_chance(point(found, place, MEMBER))
+    ]
+    if told:
+        yield (
+            f"Secrets alone mislead: {' and '.join(told)} show none of them, and still show which "
+            "dialogues were there."
+        )
 
 
 def _attacks_see_less(found: Figures) -> Iterator[str]:
@@ -231,16 +268,17 @@ def _attacks_see_less(found: Figures) -> Iterator[str]:
         if quiet and loud:
             most = max(quiet, key=lambda place: float(_stated(found, place)["epsilon"]))
             least = min(loud, key=lambda place: float(_stated(found, place)["epsilon"]))
+            levels = [float(_stated(found, place)["epsilon"]) for place in (most, least)]
             yield (
-                f"{base} is not told from chance up to {_level(found, most)} for a dialogue, a "
-                f"level that promises next to nothing, and leaks "
-                f"{shown(point(found, least, EXPOSED))} bits at {_level(found, least)}: the attack "
-                "is far from what is proven."
+                f"The secrets of {base} are not told from chance up to a proven ε of "
+                f"{_epsilon(levels[0])} for one dialogue (at most {_epsilon(COPIES * levels[0])} "
+                f"for a secret that stands in {COPIES} of them), and have "
+                f"{shown(point(found, least, EXPOSED))} bits at {_epsilon(levels[1])}."
             )
 
 
-def _level(found: Figures, place: Place) -> str:
-    return f"a proven ε of {number(float(_stated(found, place)['epsilon']))}"
+def _epsilon(level: float) -> str:
+    return f"{level:,.0f}" if level >= 100 else f"{level:.3g}"
 
 
 def section(found: Figures, metrics: Sequence[str]) -> Iterator[str]:
@@ -289,7 +327,7 @@ def proven(found: Figures, place: Place) -> str:
     if level == 0:
         return f"0: {speaks}"
     delta = f", δ = {stated['delta']:g}" if stated["delta"] else ""
-    return f"ε = {number(level) if level >= 1 else f'{level:.2g}'}{delta}: {speaks}"
+    return f"ε = {_epsilon(level)}{delta}: {speaks}"
 
 
 def speaks_of(found: Figures, place: Place) -> str:
@@ -312,14 +350,14 @@ def ranking(found: Figures, chosen: Sequence[Place]) -> Iterator[str]:
     if len(known) < 2:
         return
     order, apart = [known[0][0].base], 0
-    for (_, before), (place, one) in zip(known, known[1:], strict=False):
+    for (_, before), (place, one) in pairwise(known):
         differs = told_apart(before, one)
         apart += differs
         order.append(f"{'**<**' if differs else '≈'} {place.base}")
     yield (
         f"In order of perplexity: {' '.join(order)}. **<** is a difference that is larger than the "
         "intervals, ≈ is none that shows; "
-        f"{apart} of {len(known) - 1} neighbors are told apart."
+        f"{apart} of {len(known) - 1} neighbors are told apart.{_of_one_seed(found)}"
     )
     pool = next((pair for pair in known if pair[0].base == CONTROL), None)
     if pool is None:
@@ -356,16 +394,17 @@ def middle(found: Figures) -> Iterator[str]:
         yield ""
         yield f"At {called}:"
         yield ""
-        lines = [_at(method) for method in found_at.methods]
-        yield from table(("method", "verdict", "level there", "perplexity there"), lines)
+        crossed = [one for one in found_at.methods if one.targets[0].inversion.status == REACHED]
+        head = ("method", "verdict", "level there", "perplexity there")
+        yield from table(head, [_at(method) for method in crossed])
         yield ""
-        yield from (f"- {one}" for one in _at_target(found_at.methods, called))
+        yield from (f"- {one}" for one in _at_target(found_at.methods))
 
 
 def _at(method: MethodAtTargets) -> tuple[str, ...]:
     (at,) = method.targets
-    level = at.inversion.status
-    if at.inversion.status == REACHED and at.inversion.level is not None:
+    level = "–"
+    if at.inversion.level is not None:
         level = _said_level(method, at.inversion.level, at.inversion.low, at.inversion.high)
     verdict = method.fitness.verdict
     finding = method.fitness.finding
@@ -393,7 +432,7 @@ def _estimate(one: LevelEstimate | None) -> str:
     return f"{number(one.value)} ({number(one.low)} – {number(one.high)})"
 
 
-def _at_target(methods: Sequence[MethodAtTargets], called: str) -> Iterator[str]:
+def _at_target(methods: Sequence[MethodAtTargets]) -> Iterator[str]:
     reached = [
         (method.name, at.utility)
         for method in methods
@@ -401,13 +440,18 @@ def _at_target(methods: Sequence[MethodAtTargets], called: str) -> Iterator[str]
         if at.utility is not None and at.utility.low is not None and at.utility.high is not None
     ]
     reached.sort(key=lambda one: one[1].value)
-    for (name, one), (other, next_one) in zip(reached, reached[1:], strict=False):
-        if one.high < next_one.low:
-            yield f"At {called} {name} is clearly more useful than {other}."
-    if len(reached) > 1 and not any(
-        one.high < following.low for (_, one), (_, following) in zip(reached, reached[1:])
-    ):
-        yield f"At {called} no two neighbors in utility differ by more than their intervals."
+    clear = False
+    for place, (name, one) in enumerate(reached):
+        worse = [other for other, beside in reached[place + 1 :] if one.high < beside.low]
+        if worse:
+            clear = True
+            yield f"There {name} is more useful than {' and '.join(worse)}, beyond the intervals."
+    if len(reached) > 1 and not clear:
+        yield "No two of these differ by more than their intervals."
+    for status, said in ELSEWHERE.items():
+        some = [one.name for one in methods if one.targets[0].inversion.status == status]
+        if some:
+            yield f"{said}: {', '.join(some)}."
 
 
 def same_number(found: Figures) -> Iterator[str]:
@@ -501,8 +545,9 @@ def where(found: Figures) -> Iterator[str]:
         "MDP and SMDP draw others of the same shape at every level, and exposure says nothing "
         "about their ε. What comes from a public pool cannot hold a planted secret, whatever the "
         "level. “Another shop's pool” are generated dialogues, the other pool is of the same "
-        "templates as the private dialogues: the best that there could be. The same on SST-2 was "
-        "not computed."
+        "templates as the private dialogues: the best that there could be. Whoever has such a pool "
+        "could also begin every other method with a model of it, which was not tried. The same on "
+        "SST-2 was not computed."
     )
 
 
