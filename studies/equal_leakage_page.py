@@ -20,6 +20,7 @@ from equal_leakage import (
     MEMBER,
     MISSES,
     PERPLEXITY,
+    RECALL,
     SIGNS,
     Kind,
     Place,
@@ -44,6 +45,7 @@ from sfumato.calibration.inverse import (
 )
 from sfumato.calibration.results import MethodAtTargets
 from sfumato.reports.picture import draw_file
+from sfumato.reports.series import SeriesPoint
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies.expected import spoken
 
@@ -305,12 +307,12 @@ def section(found: Figures, metrics: Sequence[str]) -> Iterator[str]:
 
 
 def _line(found: Figures, place: Place) -> tuple[str, ...]:
-    kind, took = KINDS[place.base], seconds(found, place)
+    kind = KINDS[place.base]
     return (
         f"{place.base}, {place.said}" if place.said else place.base,
         proven(found, place),
         *(shown(point(found, place, one)) for one in (EXPOSED, MEMBER, PERPLEXITY)),
-        "–" if took is None else f"{took:.0f} s",
+        _time(found, place),
         *(kind.policy, kind.trust, kind.shared),
     )
 
@@ -491,29 +493,42 @@ def everything(found: Figures) -> Iterator[str]:
     lines = []
     for place in places(found):
         figures = [point(found, place, one) for one in (EXPOSED, MEMBER, PERPLEXITY)]
-        if any(one is None for one in figures):
-            continue
-        hollow = [" ○" if at_chance(one) else "" for one in figures[:2]] + [""]
-        took = seconds(found, place)
-        lines.append(
-            (
-                place.base,
-                place.said or "–",
-                proven(found, place),
-                *(f"{shown(one)}{mark}" for one, mark in zip(figures, hollow, strict=True)),
-                "–" if took is None else f"{took:.0f} s",
+        if all(one is not None for one in figures):
+            whole = "recall 1" if RECALL in place.method else "–"
+            lines.append(
+                (
+                    *(*_in_table(place, whole), proven(found, place)),
+                    *(*map(shown, figures), _time(found, place), _hidden(figures[:2])),
+                )
             )
-        )
     for name, called in ((NO_PRIVACY, NO_PRIVACY), (RANDOM_OUTPUT, "public model alone")):
         figures = [found.point(name, None, one) for one in (EXPOSED, MEMBER, PERPLEXITY)]
-        took = seconds(found, Place(name, None, None))
-        lines.append(
-            (called, "–", "–", *map(shown, figures), "–" if took is None else f"{took:.0f} s")
-        )
-    head = ("method", "level", "proven", "exposure", "AUC", "perplexity", "time")
+        if all(one is not None for one in figures):
+            took = _time(found, Place(name, None, None))
+            lines.append((called, "–", "–", *map(shown, figures), took, _hidden(figures[:2])))
+    head = (
+        *("method", "level", "proven", "exposure", "AUC", "perplexity", "time"),
+        "not told from chance",
+    )
     yield from table(head, lines)
-    yield ""
-    yield "○: not told from chance."
+
+
+def _in_table(place: Place, otherwise: str) -> tuple[str, str]:
+    """A method and its level; one whose policy also misses at one level is a line of its own."""
+    if place.recall is None or place.level is None:
+        return place.base, place.said or otherwise
+    level, _, recall = place.said.partition(", ")
+    return f"{place.base} at {level}", recall
+
+
+def _time(found: Figures, place: Place) -> str:
+    took = seconds(found, place)
+    return "–" if took is None else f"{took:.0f} s"
+
+
+def _hidden(figures: Sequence[SeriesPoint | None]) -> str:
+    names = zip(("secrets", "dialogues"), figures, strict=True)
+    return ", ".join(name for name, one in names if at_chance(one)) or "–"
 
 
 def where(found: Figures) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from sfumato.studies.worker import Work, work_on
 
 pytestmark = pytest.mark.usefixtures("small_vectors")
 
+ROOT = Path(__file__).parents[3]
+SYNTHETIC = 'synthesis = "evolution"'
 STUDY = """
 seeds = [1]
 anchors = false
@@ -159,3 +162,36 @@ def test_an_account_does_not_pay_for_it(tmp_path: Path) -> None:
 
     with pytest.raises(InvalidArgument, match="not charged by a study"):
         list_cells(replace(study(tmp_path), charged=True))
+
+
+def test_the_study_of_the_documentation_is_one(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "how-to-study.md").read_text("utf-8")
+    (text,) = [one for one in re.findall(r"```toml\n(.*?)```", page, re.DOTALL) if SYNTHETIC in one]
+    _write(tmp_path / "public.jsonl", [{"text": one} for one in (*HEALTH, *MUSIC)])
+    cells = list_cells(parse_spec(text, tmp_path, "small")).distinct
+    assert sum(cell.kind == "synthetic" for cell in cells) == 3
+
+
+def test_the_study_of_equal_leakage_trains_the_same_network_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = ROOT / "studies" / "equal-leakage.toml"
+    text = re.sub(r'name = "\$\{SFUMATO_PUBLIC\}.*"', 'name = "lstm"', file.read_text("utf-8"))
+    monkeypatch.setenv("SFUMATO_EQUAL", str(tmp_path))
+    for name in ("train", "test", "others", "pool", "same-kind"):
+        _write(tmp_path / f"{name}.jsonl", [{"text": one} for one in (*HEALTH, *MUSIC)])
+    (tmp_path / "train.jsonl.canaries.json").write_text("{}")
+    cells = list_cells(parse_spec(text, tmp_path, "equal")).distinct
+    runs = [cell for cell in cells if cell.kind == "run"]
+    assert {json.dumps(cell.settings["model"]) for cell in runs} == {
+        json.dumps(runs[0].settings["model"])
+    }
+    looks = [cell for cell in cells if cell.kind in ("attack", "measure")]
+    assert {cell.name for cell in looks} == {"exposure", "membership", "perplexity"}
+    assert len(looks) == 3 * len(runs)
+    # A text or votes come from a pool that is public, and never from the corpus itself.
+    pools = {
+        cell.settings["settings"]["pool"] for cell in cells if "pool" in str(cell.settings)
+        and cell.kind in ("release", "synthetic")
+    }  # fmt: skip
+    assert pools == {"${SFUMATO_EQUAL}/pool.jsonl", "${SFUMATO_EQUAL}/same-kind.jsonl"}
