@@ -9,50 +9,33 @@ and listed at the end.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from equal_leakage import (
     CONTROL,
     EXPOSED,
     KINDS,
     MEMBER,
-    MISSES,
     PERPLEXITY,
-    RECALL,
-    SIGNS,
     Kind,
     Place,
     at_chance,
     best_at_chance,
-    calibrated,
     complete,
     draw,
-    never_at_chance,
     places,
     point,
-    seconds,
     told_apart,
 )
-from kept import Figures, number, shown, table
-from sfumato.calibration.curves import LevelEstimate
-from sfumato.calibration.inverse import (
-    ABOVE_EVERYWHERE,
-    BELOW_EVERYWHERE,
-    REACHED,
-    UNFIT_CURVE,
-)
-from sfumato.calibration.results import MethodAtTargets
+from equal_leakage_tables import epsilon, everything, middle, same_number, section, stated
+from kept import TRAINING, Figures, shown
 from sfumato.reports.picture import draw_file
-from sfumato.reports.series import SeriesPoint
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies.expected import spoken
 
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "studies" / "figures" / "equal-leakage.json"
 IMAGES = Path("docs/images")
-BITS, AREA = 4.0, 0.6
 COPIES = 15  # dialogues that a secret is planted in
 CHARTS = {
     "equal-leakage-secrets.svg": (EXPOSED, "leaks more: bits of exposure of a planted secret"),
@@ -61,11 +44,6 @@ CHARTS = {
 TOLD = {
     "equal-leakage-secrets.svg": "Perplexity against exposure of planted secrets, by method",
     "equal-leakage-dialogues.svg": "Perplexity against membership of dialogues, by method",
-}
-ELSEWHERE = {
-    BELOW_EVERYWHERE: "Less than that at every level tried",
-    ABOVE_EVERYWHERE: "More than that at every level tried",
-    UNFIT_CURVE: "No curve that could be read, up and down or flat",
 }
 # Which methods to set beside each other, and how: the first of each side in the order of utility.
 SIDES: tuple[tuple[str, tuple[Callable[[Kind], bool], Callable[[Kind], bool]]], ...] = (
@@ -82,21 +60,6 @@ SIDES: tuple[tuple[str, tuple[Callable[[Kind], bool], Callable[[Kind], bool]]], 
         (lambda kind: "pool" in kind.policy, lambda kind: kind.policy == "no"),
     ),
 )
-# What a level speaks of, by the notion and unit that a method states.
-SPEAKS = {
-    ("metric differential privacy", "word"): "a word, per unit of distance between words",
-    ("selective metric differential privacy", "word"): (
-        "a word that the policy finds, per unit of distance between words"
-    ),
-    ("independence from the original", "stretch"): "a place that the policy finds",
-    ("independence from the original", "record"): "all dialogues: none was read",
-    ("no formal guarantee", "stretch"): "nothing",
-    ("pure differential privacy", "document"): "a dialogue, told from any other as long",
-    ("approximate differential privacy", "document"): "a dialogue, told from any other as long",
-    ("approximate differential privacy", "record"): "a dialogue, there or not",
-    ("approximate differential privacy", "example"): "a dialogue, there or not",
-    ("selective differential privacy", "example"): "what the policy finds in a dialogue",
-}
 
 
 def main() -> None:
@@ -194,12 +157,6 @@ def introduction(found: Figures) -> Iterator[str]:
     )
 
 
-def _of_one_seed(found: Figures) -> str:
-    if len({row.seed for row in found.rows}) > 1:
-        return ""
-    return " With one seed that is about the test dialogues: another run might differ by more."
-
-
 def _seeds(found: Figures) -> str:
     counts = sorted(
         one.seeds for place in places(found) if (one := point(found, place, PERPLEXITY)) is not None
@@ -244,7 +201,8 @@ def _apart(found: Figures, pair: Sequence[Place | None]) -> str:
     first, second = figures
     if first is None or second is None or not told_apart(first, second):
         return "these are not told apart"
-    return "the first is better" if first.value < second.value else "the second is better"
+    better = "first" if first.value < second.value else "second"
+    return f"the {better} is better, beyond the intervals"
 
 
 def _only_secrets(found: Figures) -> Iterator[str]:
@@ -264,271 +222,19 @@ def _only_secrets(found: Figures) -> Iterator[str]:
 def _attacks_see_less(found: Figures) -> Iterator[str]:
     """How large a level can be at which the attack on secrets sees nothing."""
     for base in ("DP-SGD", "directional"):
-        mine = [place for place in places(found) if place.base == base and _stated(found, place)]
+        mine = [place for place in places(found) if place.base == base and stated(found, place)]
         quiet = [place for place in mine if at_chance(point(found, place, EXPOSED))]
         loud = [place for place in mine if place not in quiet]
         if quiet and loud:
-            most = max(quiet, key=lambda place: float(_stated(found, place)["epsilon"]))
-            least = min(loud, key=lambda place: float(_stated(found, place)["epsilon"]))
-            levels = [float(_stated(found, place)["epsilon"]) for place in (most, least)]
+            most = max(quiet, key=lambda place: float(stated(found, place)["epsilon"]))
+            least = min(loud, key=lambda place: float(stated(found, place)["epsilon"]))
+            levels = [float(stated(found, place)["epsilon"]) for place in (most, least)]
             yield (
                 f"The secrets of {base} are not told from chance up to a proven ε of "
-                f"{_epsilon(levels[0])} for one dialogue (at most {_epsilon(COPIES * levels[0])} "
+                f"{epsilon(levels[0])} for one dialogue (at most {epsilon(COPIES * levels[0])} "
                 f"for a secret that stands in {COPIES} of them), and have "
-                f"{shown(point(found, least, EXPOSED))} bits at {_epsilon(levels[1])}."
+                f"{shown(point(found, least, EXPOSED))} bits at {epsilon(levels[1])}."
             )
-
-
-def _epsilon(level: float) -> str:
-    return f"{level:,.0f}" if level >= 100 else f"{level:.3g}"
-
-
-def section(found: Figures, metrics: Sequence[str]) -> Iterator[str]:
-    """Each method at its most useful level that is not told from chance; how they rank."""
-    chosen = best_at_chance(found, metrics)
-    attacks = "neither attack tells" if len(metrics) > 1 else "exposure does not tell"
-    yield (
-        f"Of each method the level with the best perplexity at which {attacks} it from chance (the "
-        "interval reaches chance). “Not told” bounds leakage by the upper end of the interval, and "
-        "shows nothing smaller. Time is processor time for one model, the making of its text "
-        "included."
-    )
-    yield ""
-    head = (
-        *("method", "proven level, and of what", "exposure", "AUC", "perplexity", "time"),
-        *("policy", "who is trusted", "can be shared"),
-    )
-    yield from table(head, [_line(found, place) for place in chosen])
-    yield ""
-    yield from (f"- {one}" for one in ranking(found, chosen))
-    missing = never_at_chance(found, metrics)
-    if missing:
-        yield f"- At no level that was tried: {', '.join(missing)}."
-
-
-def _line(found: Figures, place: Place) -> tuple[str, ...]:
-    kind = KINDS[place.base]
-    return (
-        f"{place.base}, {place.said}" if place.said else place.base,
-        proven(found, place),
-        *(shown(point(found, place, one)) for one in (EXPOSED, MEMBER, PERPLEXITY)),
-        _time(found, place),
-        *(kind.policy, kind.trust, kind.shared),
-    )
-
-
-def proven(found: Figures, place: Place) -> str:
-    """The level that a method states, and what it speaks of."""
-    stated = _stated(found, place)
-    if not stated:
-        return "–"
-    speaks = speaks_of(found, place)
-    if stated["notion"] == "no formal guarantee":
-        return "nothing is proven"
-    level = float(stated["epsilon"])
-    if level == 0:
-        return f"0: {speaks}"
-    delta = f", δ = {stated['delta']:g}" if stated["delta"] else ""
-    return f"ε = {_epsilon(level)}{delta}: {speaks}"
-
-
-def speaks_of(found: Figures, place: Place) -> str:
-    """What the level of a method speaks of; the policy of MDP finds every word."""
-    stated = _stated(found, place)
-    notion = (
-        stated["notion"].removeprefix("selective ") if place.base == "MDP" else stated["notion"]
-    )
-    return SPEAKS[notion, stated["unit"]]
-
-
-def _stated(found: Figures, place: Place) -> dict[str, Any]:
-    runs = found.runs(place.method, place.level)
-    return dict(runs[0].get("proven", {})) if runs else {}
-
-
-def ranking(found: Figures, chosen: Sequence[Place]) -> Iterator[str]:
-    """From the most useful to the least: which neighbors are told apart."""
-    known = [(place, one) for place in chosen if (one := point(found, place, PERPLEXITY))]
-    if len(known) < 2:
-        return
-    order, apart = [known[0][0].base], 0
-    for (_, before), (place, one) in pairwise(known):
-        differs = told_apart(before, one)
-        apart += differs
-        order.append(f"{'**<**' if differs else '≈'} {place.base}")
-    yield (
-        f"In order of perplexity: {' '.join(order)}. **<** is a difference that is larger than the "
-        "intervals, ≈ is none that shows; "
-        f"{apart} of {len(known) - 1} neighbors are told apart.{_of_one_seed(found)}"
-    )
-    pool = next((pair for pair in known if pair[0].base == CONTROL), None)
-    if pool is None:
-        return
-    better = [place.base for place, one in known if one.value < pool[1].value]
-    clear = [
-        place.base for place, one in known if one.value < pool[1].value and told_apart(one, pool[1])
-    ]
-    yield (
-        f"Public dialogues of the same kind, with no private one read, already have "
-        f"{shown(pool[1])}. Clearly better than that: {', '.join(clear) or 'none'}"
-        f"{_not_clear(better, clear)}."
-    )
-
-
-def _not_clear(better: Sequence[str], clear: Sequence[str]) -> str:
-    others = [one for one in better if one not in clear]
-    return f"; better, but not told apart: {', '.join(others)}" if others else ""
-
-
-def middle(found: Figures) -> Iterator[str]:
-    """Every curve at one exposure, and at one AUC."""
-    yield (
-        "Where curves cross a leakage in the middle, a level is read off by interpolation "
-        "([how](../how-to-calibrate.md)). *misses* is the share of places that the policy misses "
-        "on purpose: nobody chooses that, but it is what leaks where a policy is not perfect, and "
-        "no level covers it."
-    )
-    for metric, target, called in (
-        (EXPOSED, BITS, f"an exposure of {BITS:g} bits"),
-        (MEMBER, AREA, f"an AUC of {AREA:g}"),
-    ):
-        found_at = calibrated(found, metric, target)
-        yield ""
-        yield f"At {called}:"
-        yield ""
-        crossed = [one for one in found_at.methods if one.targets[0].inversion.status == REACHED]
-        head = ("method", "verdict", "level there", "perplexity there")
-        yield from table(head, [_at(method) for method in crossed])
-        yield ""
-        yield from (f"- {one}" for one in _at_target(found_at.methods))
-
-
-def _at(method: MethodAtTargets) -> tuple[str, ...]:
-    (at,) = method.targets
-    level = "–"
-    if at.inversion.level is not None:
-        level = _said_level(method, at.inversion.level, at.inversion.low, at.inversion.high)
-    verdict = method.fitness.verdict
-    finding = method.fitness.finding
-    said = verdict if finding in ("", verdict) else f"{verdict}: {finding}"
-    return method.name, said, level, _estimate(at.utility)
-
-
-def _said_level(
-    method: MethodAtTargets, level: float, low: float | None, high: float | None
-) -> str:
-    name = MISSES if method.parameter == MISSES else SIGNS[method.parameter]
-    ends = "" if low is None or high is None else f" ({_short(low)} – {_short(high)})"
-    return f"{name} = {_short(level)}{ends}"
-
-
-def _short(value: float) -> str:
-    return f"{value:.2g}" if value < 100 else number(value, 2)
-
-
-def _estimate(one: LevelEstimate | None) -> str:
-    if one is None:
-        return "–"
-    if one.low is None or one.high is None:
-        return number(one.value)
-    return f"{number(one.value)} ({number(one.low)} – {number(one.high)})"
-
-
-def _at_target(methods: Sequence[MethodAtTargets]) -> Iterator[str]:
-    reached = [
-        (method.name, at.utility)
-        for method in methods
-        for at in method.targets
-        if at.utility is not None and at.utility.low is not None and at.utility.high is not None
-    ]
-    reached.sort(key=lambda one: one[1].value)
-    clear = False
-    for place, (name, one) in enumerate(reached):
-        worse = [other for other, beside in reached[place + 1 :] if one.high < beside.low]
-        if worse:
-            clear = True
-            yield f"There {name} is more useful than {' and '.join(worse)}, beyond the intervals."
-    if len(reached) > 1 and not clear:
-        yield "No two of these differ by more than their intervals."
-    for status, said in ELSEWHERE.items():
-        some = [one.name for one in methods if one.targets[0].inversion.status == status]
-        if some:
-            yield f"{said}: {', '.join(some)}."
-
-
-def same_number(found: Figures) -> Iterator[str]:
-    """Methods at one and the same epsilon."""
-    level = 8.0
-    alike = [
-        place
-        for place in places(found)
-        if place.parameter == "epsilon" and place.level == level and place.recall is None
-    ]
-    yield (
-        f"Levels speak of different things, so that the same number is not the same privacy: "
-        f"ε = {level:g}, of"
-    )
-    yield ""
-    lines = [
-        (
-            place.base,
-            speaks_of(found, place),
-            *(shown(point(found, place, one)) for one in (EXPOSED, MEMBER, PERPLEXITY)),
-        )
-        for place in alike
-        if _stated(found, place)
-    ]
-    yield from table(("method", "what ε = 8 speaks of", "exposure", "AUC", "perplexity"), lines)
-    yield ""
-    yield (
-        "A planted secret stands in 15 dialogues, so that a level for one dialogue holds for it "
-        "with 15 times the ε (group privacy) and a larger δ. Over a dialogue, the levels of words "
-        "add up. What replaces a place that the policy finds may be independent of it, and what "
-        "the policy misses is published as it is."
-    )
-
-
-def everything(found: Figures) -> Iterator[str]:
-    """All figures."""
-    lines = []
-    for place in places(found):
-        figures = [point(found, place, one) for one in (EXPOSED, MEMBER, PERPLEXITY)]
-        if all(one is not None for one in figures):
-            whole = "recall 1" if RECALL in place.method else "–"
-            lines.append(
-                (
-                    *(*_in_table(place, whole), proven(found, place)),
-                    *(*map(shown, figures), _time(found, place), _hidden(figures[:2])),
-                )
-            )
-    for name, called in ((NO_PRIVACY, NO_PRIVACY), (RANDOM_OUTPUT, "public model alone")):
-        figures = [found.point(name, None, one) for one in (EXPOSED, MEMBER, PERPLEXITY)]
-        if all(one is not None for one in figures):
-            took = _time(found, Place(name, None, None))
-            lines.append((called, "–", "–", *map(shown, figures), took, _hidden(figures[:2])))
-    head = (
-        *("method", "level", "proven", "exposure", "AUC", "perplexity", "time"),
-        "not told from chance",
-    )
-    yield from table(head, lines)
-
-
-def _in_table(place: Place, otherwise: str) -> tuple[str, str]:
-    """A method and its level; one whose policy also misses at one level is a line of its own."""
-    if place.recall is None or place.level is None:
-        return place.base, place.said or otherwise
-    level, _, recall = place.said.partition(", ")
-    return f"{place.base} at {level}", recall
-
-
-def _time(found: Figures, place: Place) -> str:
-    took = seconds(found, place)
-    return "–" if took is None else f"{took:.0f} s"
-
-
-def _hidden(figures: Sequence[SeriesPoint | None]) -> str:
-    names = zip(("secrets", "dialogues"), figures, strict=True)
-    return ", ".join(name for name, one in names if at_chance(one)) or "–"
 
 
 def where(found: Figures) -> Iterator[str]:
@@ -545,21 +251,44 @@ def where(found: Figures) -> Iterator[str]:
     done, cells = found.content["done"], found.content["cells"]
     took = spoken(found.content["cpu_seconds"])
     yield (
-        f"{done} of {cells} cells, {took} of processor time, on a machine that others used, too. "
-        "Levels, passes and rates were set by pilot runs with a seed that is not among those above."
+        f"{done} of {cells} cells, {took} of processor time, on a machine that others used, too."
     )
-    missing = found.missing()
-    if missing:
+    yield ""
+    yield (
+        "What was looked at before: levels, passes and rates were set by a few pilot runs with "
+        "seed 1, which is not shown, on the same test texts. Methods did not get the same care: "
+        "DP-SGD, directional noise, Selective-DPSGD and synthetic text have the first rates and "
+        "passes that were tried, rewriting had its passes changed twice. After a look at first "
+        "figures of seed 2, MDP was left the marks of who speaks (SYS, USR) and capitals, and SMDP "
+        "capitals; without that MDP had a perplexity of about 28 at its largest levels. The "
+        "dialogues were drawn anew once, after the public model alone had told the first ones from "
+        "the others (AUC 0.44). The best level of a method is chosen by the figures that are "
+        "shown, which flatters methods with many levels a little."
+    )
+    seeds = sorted({row.seed for row in complete(found).rows})
+    missing = [one for one in found.content["missing"] if one.endswith(TRAINING)]
+    later = sorted({int(one.removesuffix(TRAINING).rpartition(" ")[2]) for one in missing})
+    left_out = [f"{one}" for one in later if one not in seeds]
+    if left_out:
         yield ""
-        yield f"Not computed yet: {'; '.join(missing)}."
+        yield (
+            f"The study asks for more than what is shown: seed{'s' * (len(left_out) > 1)} "
+            f"{' and '.join(left_out)} {'are' if len(left_out) > 1 else 'is'} not finished and "
+            "left out, so that all methods have the same seeds."
+        )
+    mine = [one for one in missing if int(one.removesuffix(TRAINING).rpartition(" ")[2]) in seeds]
+    if mine:
+        yield ""
+        yield f"Not computed yet: {'; '.join(mine)}."
     yield ""
     yield (
         "One corpus, from templates: with names and numbers gone, one dialogue is much like "
         "another, so that methods which replace just these look good here, and the membership of "
         "dialogues hardly shows what else a model remembers. Numbers are in no vocabulary, so that "
         "MDP and SMDP draw others of the same shape at every level, and exposure says nothing "
-        "about their ε. What comes from a public pool cannot hold a planted secret, whatever the "
-        "level. “Another shop's pool” are generated dialogues, the other pool is of the same "
+        "about their ε; both show capitals and the shapes of such words, as their guarantees say. "
+        "What comes from a public pool cannot hold a planted secret, whatever the level. "
+        "“Another shop's pool” are generated dialogues, the other pool is of the same "
         "templates as the private dialogues: the best that there could be. Whoever has such a pool "
         "could also begin every other method with a model of it, which was not tried. The same on "
         "SST-2 was not computed."
