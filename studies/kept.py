@@ -27,7 +27,7 @@ from typing import Any
 from sfumato.core.files import write_whole
 from sfumato.reports.series import SeriesPoint, points, quantities
 from sfumato.results.row import COST, Row
-from sfumato.studies.cell import RUN, Cell
+from sfumato.studies.cell import RELEASE, RUN, SYNTHETIC, Cell
 from sfumato.studies.folder import DONE, CellRecord, StudyFolder
 from staying import staying
 
@@ -38,6 +38,8 @@ KEPT = (
 )
 DIGITS = 6
 TRAINING = ": training"
+# Of what is proven: whose notion of privacy, for what, and how much.
+PROVEN = ("notion", "unit", "epsilon", "delta")
 
 
 def main() -> None:
@@ -67,7 +69,7 @@ def collect(folder: StudyFolder) -> dict[str, Any]:
         "seconds": round(sum(cell.seconds or 0.0 for cell in done)),
         "cpu_seconds": round(sum(cell.cpu_seconds or 0.0 for cell in done)),
         "missing": sorted({cell.title for cell in cells if cell.state != DONE}),
-        "runs": [_run(cell) for cell in done if cell.kind == RUN],
+        "runs": [_run(cell, done) for cell in done if cell.kind == RUN],
         "rows": [_kept(row) for row in rows if row.role != COST],
     }
 
@@ -116,7 +118,14 @@ def _title(run: Mapping[str, Any]) -> str:
     return Cell(kind=RUN, method=method, parameter=parameter, level=level, seed=seed).title
 
 
-def _run(cell: CellRecord) -> dict[str, Any]:
+def _run(cell: CellRecord, done: Iterable[CellRecord]) -> dict[str, Any]:
+    """What a model was trained with; ``text_cpu_seconds`` is for making the text, if one was."""
+    made = [
+        one.cpu_seconds or 0.0
+        for one in done
+        if one.key in cell.inputs and one.kind in (RELEASE, SYNTHETIC)
+    ]
+    stated = cell.guarantee or {}
     plan = cell.details.get("plan") or {}
     return {
         "method": cell.method,
@@ -127,6 +136,8 @@ def _run(cell: CellRecord) -> dict[str, Any]:
         "stages": plan.get("stages", []),
         "units": plan.get("units"),
         "delta": plan.get("delta"),
+        "proven": {key: _short(stated[key]) for key in PROVEN if key in stated},
+        **({"text_cpu_seconds": round(sum(made), 1)} if made else {}),
     }
 
 

@@ -2,7 +2,7 @@
 
 Up is more useful and left is more private, whichever way the figures run, so the best place is
 always the upper left corner. Every method has its name at its line; a legend would make people look
-to and fro. A figure without an interval is drawn hollow.
+to and fro. A figure without an interval is drawn hollow, and so is leakage that is only bounded.
 """
 
 from __future__ import annotations
@@ -25,15 +25,18 @@ LEVELS = ((0, -12, "middle"), (0, 20, "middle"), (11, 4, "start"), (-11, 4, "end
 
 @dataclass(frozen=True, kw_only=True)
 class Stop:
-    """A method at one level."""
+    """A method at one level; ``bounded`` if its leakage is not told from chance, only bounded."""
 
     said: str
     leakage: Spot
     utility: Spot
+    bounded: bool = False
 
     @property
     def known(self) -> bool:
-        """Whether both figures have an interval."""
+        """Whether both figures have an interval, and the leakage one that says how much it is."""
+        if self.bounded:
+            return False
         ends = (self.leakage.low, self.leakage.high, self.utility.low, self.utility.high)
         return all(end is not None for end in ends)
 

@@ -35,10 +35,11 @@ CODE = "code"
 CHARGED = "charged"
 # Raised when the same settings give another result than before.
 SCHEMA = 3
-CORPUS, RELEASE, VECTORS, RUN, ATTACK, MEASURE, AUDIT = (
+CORPUS, RELEASE, VECTORS, SYNTHETIC, RUN, ATTACK, MEASURE, AUDIT = (
     "corpus",
     "release",
     "vectors",
+    "synthetic",
     "run",
     "attack",
     "measure",
@@ -109,7 +110,13 @@ class Cell:
         }
 
 
-_DOING = {RELEASE: "privatizing", VECTORS: "embedding", RUN: "training", AUDIT: "auditing"}
+_DOING = {
+    RELEASE: "privatizing",
+    VECTORS: "embedding",
+    SYNTHETIC: "synthesizing",
+    RUN: "training",
+    AUDIT: "auditing",
+}
 
 
 def file_identity(study: StudySpec, written: str, purpose: str = READS) -> dict[str, Any]:

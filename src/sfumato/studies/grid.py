@@ -3,8 +3,9 @@
 Everything is computed on each corpus, and nothing on two corpora together.
 
 A text method makes a privatized text and, if the study has a model, a training run on that text. A
-training method makes a training run on the originals. A vector method makes noisy vectors. Attacks
-and measures follow on each text, on all vectors and on each model. The two anchors, between which
+synthetic method makes a synthetic corpus and a training run on it, a training method a training run
+on the originals, and a vector method noisy vectors. Attacks and measures follow on each privatized
+text, on all vectors and on each model. The two anchors, between which
 every method lies, come first. A cell that two methods share is listed twice and computed once.
 """
 
@@ -35,6 +36,7 @@ from sfumato.studies.resolve import (
     training_settings,
 )
 from sfumato.studies.spec import StudySpec
+from sfumato.studies.synthesis import SYNTHESIS, synthesis_settings
 from sfumato.studies.vectors import (
     REPRESENTATION,
     VECTOR_ANCHORS,
@@ -111,6 +113,8 @@ class _Builder:
                 )
             if sort == TEXT:
                 text_settings(study, point.settings, point.method)
+            if sort == SYNTHESIS:
+                synthesis_settings(study, point.settings, point.method)
             if sort == VECTORS:
                 vector_settings(study, point.settings, point.method)
 
@@ -122,7 +126,12 @@ class _Builder:
         for seed in (*self.study.seeds, *extra):
             if self.study.anchors:
                 yield from self._anchors(seed)
-            make = {TEXT: self._text, VECTORS: self._vectors, MODEL: self._trained}
+            make = {
+                TEXT: self._text,
+                VECTORS: self._vectors,
+                SYNTHESIS: self._synthetic,
+                MODEL: self._trained,
+            }
             for point, sort in self.points:
                 if seed in (self.study.seeds if point.seeds is None else point.seeds):
                     yield from make[sort](point, seed)
@@ -143,9 +152,13 @@ class _Builder:
         yield release
         yield from self._looks(release, "text")
         if self.study.model is not None:
-            given = point.settings.get("training", Plain.name)
-            training = {"training": given} if isinstance(given, str) else dict(given)
-            yield from self._model(point, seed, training, release)
+            yield from self._model(point, seed, _training_of(point), release)
+
+    def _synthetic(self, point: GridPoint, seed: int) -> Iterator[Cell]:
+        settings = synthesis_settings(self.study, point.settings, point.method)
+        made = self._cell(cells.SYNTHETIC, point, seed, settings=settings, inputs=(self.corpus,))
+        yield made
+        yield from self._model(point, seed, _training_of(point), made)
 
     def _trained(self, point: GridPoint, seed: int) -> Iterator[Cell]:
         if self.study.model is None:
@@ -276,6 +289,12 @@ class _Builder:
         )
 
 
+def _training_of(point: GridPoint) -> dict[str, Any]:
+    """How a model is trained on a text that a method has made."""
+    given = point.settings.get("training", Plain.name)
+    return {"training": given} if isinstance(given, str) else dict(given)
+
+
 def _has_noise(study: StudySpec, training: Mapping[str, Any] | None) -> bool:
     """Whether a training run is a release with a level of its own."""
     if training is None:
@@ -309,7 +328,14 @@ def _refuse_two_in_one_place(study: StudySpec, found: list[GridPoint]) -> None:
 
 
 def _sort(point: GridPoint) -> str:
-    """What a method makes: a text, vectors, or a model."""
+    """What a method makes: a text, vectors, a synthetic corpus, or a model."""
+    if SYNTHESIS in point.settings:
+        if "mechanism" in point.settings or REPRESENTATION in point.settings:
+            raise InvalidArgument(
+                f"{point.method} makes a synthetic corpus: it has no mechanism and no "
+                "representation"
+            )
+        return SYNTHESIS
     if REPRESENTATION in point.settings:
         if "mechanism" in point.settings or "training" in point.settings:
             raise InvalidArgument(

@@ -99,6 +99,7 @@ _COMPUTED_BY = {
     cells.CORPUS: "corpus.compute_corpus",
     cells.RELEASE: "target.compute_release",
     cells.VECTORS: "vectors.compute_vectors",
+    cells.SYNTHETIC: "synthesis.compute_synthesis",
     cells.RUN: "target.compute_run",
     cells.ATTACK: "assessment.compute_attack",
     cells.MEASURE: "assessment.compute_measure",

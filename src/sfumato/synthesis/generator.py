@@ -16,6 +16,7 @@ from sfumato.core.errors import BadInput, InvalidArgument, SfumatoError
 from sfumato.core.own_code import say_where
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import configure, settings_of
+from sfumato.text.lines import is_printable, tidy_lines
 
 _NEEDED = {
     "invent": "invent(label, count, randomness), texts out of nothing",
@@ -86,12 +87,12 @@ def public_facts(generator: Generator) -> dict[str, Any]:
 
 
 def texts_from(made: object, who: str) -> list[str]:
-    """What a generator gave, each text once, on one line, without empty ones.
+    r"""What a generator gave, each text once, without empty ones; its lines stay lines.
 
-    >>> texts_from(["a  b", "", "a b"], "Mine")
-    ['a b']
+    >>> texts_from(["a  b", "", "a b", "a\n b"], "Mine")
+    ['a b', 'a\nb']
     """
     if not isinstance(made, (list, tuple)) or not all(isinstance(one, str) for one in made):
         raise BadInput(f"{who} must give a list of texts")
-    lines = (" ".join(one.split()) for one in made)
-    return list(dict.fromkeys(one for one in lines if one and one.isprintable()))
+    tidy = (tidy_lines(one) for one in made)
+    return list(dict.fromkeys(one for one in tidy if one and is_printable(one)))

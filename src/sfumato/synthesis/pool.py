@@ -34,9 +34,9 @@ class PoolGenerator:
     """Draw from a public file of sentences.
 
     ``pool`` is the file and ``pool_field`` the column that holds its texts, which are cut into
-    sentences. A variation is one of the ``neighbors`` nearest sentences of the pool. ``encoder`` is
-    the folder of a sentence encoder, that of the voters unless another is named, and ``cache`` a
-    folder in which the vectors of the pool are kept.
+    sentences, or taken ``whole``. A variation is one of the ``neighbors`` nearest ones of the pool.
+    ``encoder`` is the folder of a sentence encoder, that of the voters unless another is named, and
+    ``cache`` a folder in which the vectors of the pool are kept.
     """
 
     pool: FileToRead = field(default="", repr=False)
@@ -44,6 +44,7 @@ class PoolGenerator:
     neighbors: int = 10
     encoder: FileToRead = field(default="", repr=False)
     cache: FolderToFill = field(default="", repr=False)
+    whole: bool = False
 
     knows_labels: ClassVar[bool] = False
 
@@ -60,7 +61,13 @@ class PoolGenerator:
         """The public pool, loaded at the first use."""
         if self.encoder:
             announce("reading the public pool; unless they are kept, its vectors take a while")
-        return load_pool(self.pool, column=self.pool_field, encoder=self.encoder, cache=self.cache)
+        return load_pool(
+            self.pool,
+            column=self.pool_field,
+            encoder=self.encoder,
+            cache=self.cache,
+            whole=self.whole,
+        )
 
     def public_sources(self) -> dict[str, Source]:
         """The public text that all outputs are made of."""

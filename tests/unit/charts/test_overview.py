@@ -153,3 +153,19 @@ def test_bars_are_as_long_as_their_figures() -> None:
         bars = [one for one in sheet.shapes if isinstance(one, Bar) and one.kind == "bar"]
         long, short = (one.width for one in bars)
         assert long == pytest.approx(4 * short)
+
+
+def test_leakage_that_is_only_bounded_is_hollow_and_keeps_its_interval() -> None:
+    track = SHOWN.tracks[0]
+    bounded = replace(track, stops=tuple(replace(one, bounded=True) for one in track.stops))
+
+    def kinds(sheet: Sheet) -> list[str]:
+        return [one.kind for one in sheet.shapes if isinstance(one, Mark) and one.series == 0]
+
+    def lines(sheet: Sheet) -> list[Stroke]:
+        return [one for one in sheet.shapes if isinstance(one, Stroke) and one.kind == "interval"]
+
+    known = drawn().wide
+    only = drawn(replace(SHOWN, tracks=[bounded, *SHOWN.tracks[1:]])).wide
+    assert (kinds(known), kinds(only)) == (["solid"] * 2, ["hollow"] * 2)
+    assert lines(known) == lines(only)

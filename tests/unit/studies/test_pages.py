@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import re
 import tomllib
 from copy import deepcopy
 from pathlib import Path
@@ -23,6 +24,7 @@ PAGES = (
     ),
     ("imperfect_page", "imperfect-policy", ("imperfect-policy",)),
     ("smdp_smollm2_page", "smdp-smollm2", ("smdp-smollm2",)),
+    ("equal_leakage_page", "equal-leakage", ("equal-leakage",)),
 )
 
 
@@ -56,12 +58,94 @@ def test_another_figure_makes_another_page(
     """Sabotage: every figure of the perplexity and of exposure, a fifth larger, shows."""
     there = (ROOT / "docs" / "results" / f"{page}.md").read_text("utf-8")
     given = contents(names)
-    for metric in ("perplexity", "exposure at 10 repetitions"):
+    for metric in (r"perplexity", r"exposure at \d+ repetitions"):
         changed = deepcopy(given)
         for row in changed[0]["rows"]:
-            if row["metric"].removesuffix(" (sampled)") == metric:
+            if re.fullmatch(metric, row["metric"].removesuffix(" (sampled)")):
                 row["value"] *= 1.2
         assert there != written(loaded(module, monkeypatch), changed)
+
+
+def test_charts_of_equal_leakage_are_what_the_figures_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = loaded("equal_leakage_page", monkeypatch)
+    (given,) = contents(("equal-leakage",))
+    drawn = module.charts(module.Figures(given))
+    assert set(drawn) == set(module.CHARTS)
+    for name, content in drawn.items():
+        assert (ROOT / module.IMAGES / name).read_bytes() == content
+    for row in given["rows"]:
+        if row["metric"] == "auc loss":
+            row["value"] = row["low"] = row["high"] = 0.5
+    changed = module.charts(module.Figures(given))
+    assert [name for name in drawn if drawn[name] != changed[name]] == [
+        "equal-leakage-dialogues.svg"
+    ]
+
+
+def leak(method: str, level: float, seed: int, **figures: tuple[float, float, float]) -> list[Any]:
+    """Rows of a method at a level; each figure with its interval."""
+    called = {"exposed": "exposure at 15 repetitions", "member": "auc loss", "use": "perplexity"}
+    chance = {"exposed": 1.44, "member": 0.5, "use": None}
+    by = {"exposed": "exposure", "member": "membership", "use": "perplexity"}
+    return [
+        {
+            "method": method,
+            "parameter": "epsilon",
+            "level": level,
+            "seed": seed,
+            "role": "utility" if name == "use" else "leakage",
+            "by": by[name],
+            "metric": called[name],
+            "better": "lower",
+            "cell": f"{method} {level} {seed} {name}",
+            "value": value,
+            "low": low,
+            "high": high,
+            "n": 24,
+            "chance": chance[name],
+        }
+        for name, (value, low, high) in figures.items()
+    ]
+
+
+def test_methods_are_compared_where_attacks_find_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The level with the best perplexity that is not told from chance, by each attack."""
+    module = loaded("equal_leakage", monkeypatch)
+    quiet, heard, use = (1.5, 1.0, 4.0), (3.0, 2.0, 5.0), (5.0, 4.9, 5.1)
+    half, told = (0.5, 0.45, 0.55), (0.7, 0.65, 0.75)
+    rows = [
+        *leak("MDP", 1.0, 2, exposed=quiet, member=half, use=(9.0, 8.0, 10.0)),
+        *leak("MDP", 2.0, 2, exposed=quiet, member=told, use=use),
+        *leak("MDP", 3.0, 2, exposed=heard, member=told, use=(2.0, 1.9, 2.1)),
+        *leak("DP-SGD", 1.0, 2, exposed=quiet, member=half, use=(5.2, 5.0, 5.4)),
+        *leak("SMDP", 1.0, 2, exposed=heard, member=half, use=use),
+        # A method whose policy misses is not one that could be chosen.
+        *leak("SMDP, recall 0.8", 1.0, 2, exposed=quiet, member=half, use=(1.0, 1.0, 1.0)),
+    ]
+    found = module.Figures({"rows": rows, "runs": []})
+    secrets, both = [module.EXPOSED], [module.EXPOSED, module.MEMBER]
+    chosen = [(one.base, one.level) for one in module.best_at_chance(found, secrets)]
+    assert chosen == [("MDP", 2.0), ("DP-SGD", 1.0)]
+    chosen = [(one.base, one.level) for one in module.best_at_chance(found, both)]
+    assert chosen == [("DP-SGD", 1.0), ("MDP", 1.0)]
+    assert module.never_at_chance(found, secrets) == ["SMDP"]
+    places = {(one.method, one.level): one for one in module.places(found)}
+    points = {key: module.point(found, one, module.PERPLEXITY) for key, one in places.items()}
+    assert not module.told_apart(points["MDP", 2.0], points["DP-SGD", 1.0])
+    assert module.told_apart(points["MDP", 3.0], points["DP-SGD", 1.0])
+
+
+def test_a_seed_that_is_not_finished_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = loaded("equal_leakage", monkeypatch)
+    figures = {"exposed": (1.5, 1.0, 4.0), "use": (5.0, 4.9, 5.1)}
+    whole = [leak("MDP", level, 2, **figures) for level in (1.0, 2.0)]
+    rows = [row for some in (*whole, leak("MDP", 1.0, 3, **figures)) for row in some]
+    runs = [{"method": "MDP", "level": 1.0, "seed": seed} for seed in (2, 3)]
+    left = module.complete(module.Figures({"rows": rows, "runs": runs}))
+    assert {row.seed for row in left.rows} == {2}
+    assert [run["seed"] for run in left.content["runs"]] == [2]
+    every = module.Figures({"rows": [row for some in whole for row in some], "runs": []})
+    assert len(module.complete(every).rows) == 4
 
 
 @pytest.mark.parametrize(("planted", "seeds"), [(420, 3), (24, 1)])
@@ -211,7 +295,8 @@ def test_the_gallery_says_whether_hiding_numbers_is_told_from_hiding_all() -> No
 
 
 @pytest.mark.parametrize(
-    "name", ["kept", "gpt2_tokens", "selective_page", "staying", "thesis_figures"]
+    "name",
+    ["kept", "gpt2_tokens", "selective_page", "equal_leakage", "staying", "thesis_figures"],
 )
 def test_examples_of_the_scripts_hold(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     failed, tried = doctest.testmod(loaded(name, monkeypatch))

@@ -28,6 +28,7 @@ from sfumato.core.progress import Advance, progress
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.models.encoder import SentenceEncoder, digest_of_folder, load_encoder
+from sfumato.text.lines import is_printable, tidy_lines
 from sfumato.text.sentences import split_sentences
 from sfumato.vectors.load import default_space
 from sfumato.vectors.means import mean_vectors, unit_rows
@@ -111,19 +112,27 @@ def center(vectors: Floats, mean: Floats) -> Floats:
     return unit_rows(np.where(known[:, None], vectors - mean, 0.0))
 
 
-def load_pool(path: str, *, column: str = "text", encoder: str = "", cache: str = "") -> Pool:
-    """The pool in a file, with vectors by an encoder's folder or by public word vectors."""
+def load_pool(
+    path: str, *, column: str = "text", encoder: str = "", cache: str = "", whole: bool = False
+) -> Pool:
+    """The pool in a file, with vectors by an encoder's folder or by public word vectors.
+
+    A ``whole`` pool is one of documents, which are not cut into sentences.
+    """
     place = Path(path)
     if not place.is_file():
         raise StorageFailed(f"there is no file {path} with public sentences")
     stamp = place.stat()
-    return _load(path, column, encoder, cache, (stamp.st_mtime_ns, stamp.st_size))
+    return _load(path, column, encoder, cache, whole, (stamp.st_mtime_ns, stamp.st_size))
 
 
 @lru_cache(maxsize=2)
-def _load(path: str, column: str, encoder: str, cache: str, stamp: tuple[int, int]) -> Pool:
+def _load(
+    path: str, column: str, encoder: str, cache: str, whole: bool, stamp: tuple[int, int]
+) -> Pool:
     del stamp  # a file that was written again is another one
-    sentences = read_sentences(Path(path), column)
+    read = read_texts if whole else read_sentences
+    sentences = read(Path(path), column)
     name = Path(path).name
     if len(sentences) < FEWEST:
         raise BadInput(f"{name} holds {len(sentences)} sentences; a pool needs {FEWEST} at least")
@@ -143,6 +152,13 @@ def read_sentences(path: Path, column: str = "text") -> tuple[str, ...]:
     documents = Source.of(path, Layout(field=column)).documents()
     found = (one for document in documents for one in split_sentences(document.text))
     return tuple(dict.fromkeys(one for one in found if one.isprintable()))
+
+
+def read_texts(path: Path, column: str = "text") -> tuple[str, ...]:
+    """All texts of a file in their order and with their lines, each once."""
+    documents = Source.of(path, Layout(field=column)).documents()
+    tidy = (tidy_lines(one.text) for one in documents)
+    return tuple(dict.fromkeys(one for one in tidy if one and is_printable(one)))
 
 
 def _kept(sentences: tuple[str, ...], encoder: SentenceEncoder, cache: str) -> Singles:

@@ -13,7 +13,7 @@ from sfumato.files.layout import SPANS, Layout
 from sfumato.files.source import Source
 from sfumato.releases.payment import Payment
 from sfumato.results.row import Row
-from sfumato.studies.cell import CHARGED, RELEASE, VECTORS, Cell
+from sfumato.studies.cell import CHARGED, RELEASE, SYNTHETIC, VECTORS, Cell
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.spec import CorpusSettings, StudySpec
 from sfumato.studies.vectors import vectors_name
@@ -23,6 +23,8 @@ TRAIN, TEST, OTHERS = "train.jsonl", "test.jsonl", "others.jsonl"
 # The training text without the made-up documents of coins.
 MEMBERS = "members.jsonl"
 RELEASED = "text.jsonl"
+# A synthetic corpus: texts, in this field whatever the corpus is like.
+SYNTHESIZED, SYNTHESIZED_FIELD = "synthetic.jsonl", "text"
 CANARIES, COINS = "canaries.json", "coins.json"
 # The stream of a seed for attacks and measures. Nothing else uses this number.
 LOOKING = 2**31
@@ -59,10 +61,12 @@ class Context:
 
     @property
     def target_path(self) -> Path:
-        """The privatized file, the vectors, the folder of a run, or that of an untrained model."""
+        """The privatized or synthetic file, the vectors, the folder of a run or of a model."""
         there = self.folder.cell(self.target.key)
         if self.target.kind == RELEASE:
             return there / texts(self).released
+        if self.target.kind == SYNTHETIC:
+            return there / SYNTHESIZED
         if self.target.kind == VECTORS:
             return there / vectors_name(self.target.settings)
         return there / ("model" if self.target.settings["training"] is None else "run")

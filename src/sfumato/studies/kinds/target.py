@@ -27,13 +27,16 @@ from sfumato.attacks.text_target import side_path
 from sfumato.core.errors import CannotResume
 from sfumato.core.json import read_object
 from sfumato.core.randomness import Randomness
+from sfumato.files.layout import Layout
+from sfumato.files.source import Source
 from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.releases.job import Job, run_job
 from sfumato.releases.privatizer import Privatizer
-from sfumato.studies.cell import CHARGED, CODE, Cell, place_files
-from sfumato.studies.kinds.context import CellResult, Context, texts
+from sfumato.studies.cell import CHARGED, CODE, SYNTHETIC, Cell, place_files
+from sfumato.studies.kinds.context import SYNTHESIZED_FIELD, CellResult, Context, texts
 from sfumato.studies.resolve import LINKED, policy_of
 from sfumato.studies.spec import StudySpec
+from sfumato.text.document import Document
 
 if TYPE_CHECKING:
     from sfumato.training.folder import RunFolder
@@ -127,7 +130,7 @@ def compute_run(context: Context) -> CellResult:
     request, folder = run_request(context), run_folder(context)
     there = texts(context)
     protected = len(context.cell.inputs) > 1
-    documents = there.documents(context.target_path if protected else there.train)
+    documents = _documents(context) if protected else there.documents(there.train)
     begun = folder.config.is_file() or folder.tokenizer.is_dir()
     try:
         trained = train_model(request, documents, folder, resume=begun, payment=context.payer)
@@ -143,6 +146,13 @@ def compute_run(context: Context) -> CellResult:
             guarantee=before["guarantee"], sentence=before["sentence"], details=details
         )
     return CellResult(guarantee=own.as_dict(), sentence=own.sentence(), details=details)
+
+
+def _documents(context: Context) -> list[Document]:
+    """What a model is trained on that does not see the originals."""
+    if context.target.kind == SYNTHETIC:
+        return list(Source.of(context.target_path, Layout(field=SYNTHESIZED_FIELD)).documents())
+    return texts(context).documents(context.target_path)
 
 
 def run_folder(context: Context) -> RunFolder:

@@ -1,0 +1,299 @@
+"""The page ``docs/results/equal-leakage.md`` and its charts, from the kept figures of its study.
+
+    python studies/equal_leakage_page.py > docs/results/equal-leakage.md
+
+Every sentence with a figure is written from ``studies/figures``; what was not computed is left out
+and listed at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from equal_leakage import (
+    CONTROL,
+    EXPOSED,
+    KINDS,
+    MEMBER,
+    PERPLEXITY,
+    Kind,
+    Place,
+    at_chance,
+    best_at_chance,
+    complete,
+    draw,
+    places,
+    point,
+    told_apart,
+)
+from equal_leakage_tables import epsilon, everything, middle, same_number, section, stated
+from kept import TRAINING, Figures, shown
+from sfumato.reports.picture import draw_file
+from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
+from sfumato.studies.expected import spoken
+
+ROOT = Path(__file__).parents[1]
+FIGURES = ROOT / "studies" / "figures" / "equal-leakage.json"
+IMAGES = Path("docs/images")
+COPIES = 15  # dialogues that a secret is planted in
+CHARTS = {
+    "equal-leakage-secrets.svg": (EXPOSED, "leaks more: bits of exposure of a planted secret"),
+    "equal-leakage-dialogues.svg": (MEMBER, "leaks more: AUC of membership of a dialogue"),
+}
+TOLD = {
+    "equal-leakage-secrets.svg": "Perplexity against exposure of planted secrets, by method",
+    "equal-leakage-dialogues.svg": "Perplexity against membership of dialogues, by method",
+}
+# Which methods to set beside each other, and how: the first of each side in the order of utility.
+SIDES: tuple[tuple[str, tuple[Callable[[Kind], bool], Callable[[Kind], bool]]], ...] = (
+    (
+        "perplexity with a policy has {}; without one {}",
+        (lambda kind: kind.policy == "yes", lambda kind: kind.policy == "no"),
+    ),
+    (
+        "perplexity with a text that can be shared has {}; with a model {}",
+        (lambda kind: kind.shared == "text", lambda kind: kind.shared == "model"),
+    ),
+    (
+        "perplexity with a public pool of the same kind has {}; without policy or pool {}",
+        (lambda kind: "pool" in kind.policy, lambda kind: kind.policy == "no"),
+    ),
+)
+
+
+def main() -> None:
+    """Print the page and write its charts."""
+    found = Figures.read(FIGURES)
+    for name, content in charts(found).items():
+        (ROOT / IMAGES / name).write_bytes(content)
+    print("\n".join(page(found)))
+
+
+def charts(found: Figures) -> dict[str, bytes]:
+    """The charts by the names of their files."""
+    whole = complete(found)
+    drawn = {name: draw(whole, *asked) for name, asked in CHARTS.items()}
+    return {name: draw_file(one, TOLD[name]) for name, one in drawn.items() if one is not None}
+
+
+def page(computed: Figures) -> list[str]:
+    """All of it in Markdown."""
+    found = complete(computed)
+    return [
+        "# All methods at equal measured leakage",
+        "",
+        *introduction(found),
+        "",
+        f"![{TOLD['equal-leakage-secrets.svg']}](../images/equal-leakage-secrets.svg)",
+        "",
+        "*Better is up and left. Lines across marks are 95 % intervals over secrets and seeds; a "
+        "hollow mark is a leakage that is not told from chance, so only its upper end says "
+        "anything. Of made-up values and masks, the level is the recall of the policy. Another "
+        "shop's pools, which are far below, are in the tables only.*",
+        "",
+        "## What was found",
+        "",
+        *(f"- {one}" for one in findings(found)),
+        "",
+        "## Where secrets are not told from chance",
+        "",
+        *section(found, [EXPOSED]),
+        "",
+        "## Where dialogues are not told from chance, either",
+        "",
+        *section(found, [EXPOSED, MEMBER]),
+        "",
+        f"![{TOLD['equal-leakage-dialogues.svg']}](../images/equal-leakage-dialogues.svg)",
+        "",
+        "## At the same middle leakage",
+        "",
+        *middle(found),
+        "",
+        "## Equal numbers are not equal privacy",
+        "",
+        *same_number(found),
+        "",
+        "## Every level",
+        "",
+        *everything(found),
+        "",
+        "## Where this was computed",
+        "",
+        *where(computed),
+    ]
+
+
+def introduction(found: Figures) -> Iterator[str]:
+    """What was asked, and how it was measured."""
+    exposed = found.point(NO_PRIVACY, None, EXPOSED)
+    units = exposed.n if exposed is not None else 0
+    yield (
+        "Papers compare two or three methods, each with attacks and corpora of its own. Here every "
+        "method of this package ends in the same thing, a language model of the same dialogues, so "
+        "that one attack and one figure of utility serve all of them: what does each cost, where "
+        "they leak equally much? "
+        f"300 dialogues of CustomerSim, in which {units} secrets of six digits (“My ID is "
+        "341752.”) are planted 15 times each; a one-layer LSTM with 200 numbers that has read "
+        "public dialogues of another shop and is then trained with the method, or on the text that "
+        f"the method made; {_seeds(found)}. "
+        "Utility is the perplexity on 300 other dialogues as they are, their names and numbers "
+        "included, per token of a vocabulary of 1,024."
+    )
+    yield ""
+    yield (
+        "Leakage is measured twice. *Exposure* asks for the planted secrets: a secret that was "
+        "never planted has 1.44 bits on average, and 19.9 is the most. *Membership* asks for "
+        "dialogues: how well does the loss tell the 300 from 300 others, which have the same "
+        "secrets planted in them (AUC, 0.5 by chance)? "
+        f"A model without privacy has {shown(exposed)} bits, an AUC of "
+        f"{shown(found.point(NO_PRIVACY, None, MEMBER))} and a perplexity of "
+        f"{shown(found.point(NO_PRIVACY, None, PERPLEXITY))}; the public model that all begin with "
+        f"has {shown(found.point(RANDOM_OUTPUT, None, EXPOSED))}, "
+        f"{shown(found.point(RANDOM_OUTPUT, None, MEMBER))} and "
+        f"{shown(found.point(RANDOM_OUTPUT, None, PERPLEXITY))}. All intervals are of 95 %, over "
+        "secrets or dialogues and seeds. **Neither attack proves anything**: a better one would "
+        "find more, and what is proven is in the column of that name."
+    )
+
+
+def _seeds(found: Figures) -> str:
+    counts = sorted(
+        one.seeds for place in places(found) if (one := point(found, place, PERPLEXITY)) is not None
+    )
+    if not counts:
+        return "no seed yet"
+    if counts[-1] == 1:
+        return (
+            "one seed, so that intervals are those of the secrets, dialogues and test texts that "
+            "were looked at, and cover nothing of what another run would give"
+        )
+    few = f"{counts[0]} to {counts[-1]}" if counts[0] < counts[-1] else f"{counts[0]}"
+    return f"{few} seeds, all with the same secrets"
+
+
+def findings(found: Figures) -> Iterator[str]:
+    """What the tables below show, in sentences."""
+    for metrics, called in (
+        ([EXPOSED], "secrets are not told from chance"),
+        ([EXPOSED, MEMBER], "neither secrets nor dialogues are told from chance"),
+    ):
+        chosen = [one for one in best_at_chance(found, metrics) if one.base != CONTROL]
+        for said, sides in SIDES:
+            pair = [
+                next((one for one in chosen if is_in(KINDS[one.base])), None) for is_in in sides
+            ]
+            if pair[0] is None or pair[1] is None:
+                continue
+            first, second = (_named(found, place) for place in pair if place is not None)
+            yield f"Where {called}, the best {said.format(first, second)}: {_apart(found, pair)}."
+    yield from _only_secrets(found)
+    yield from _attacks_see_less(found)
+
+
+def _named(found: Figures, place: Place) -> str:
+    said = f"{place.base} at {place.said}" if place.said else place.base
+    return f"{said}, {shown(point(found, place, PERPLEXITY))}"
+
+
+def _apart(found: Figures, pair: Sequence[Place | None]) -> str:
+    figures = [point(found, place, PERPLEXITY) for place in pair if place is not None]
+    first, second = figures
+    if first is None or second is None or not told_apart(first, second):
+        return "these are not told apart"
+    better = "first" if first.value < second.value else "second"
+    return f"the {better} is better, beyond the intervals"
+
+
+def _only_secrets(found: Figures) -> Iterator[str]:
+    """Levels that look harmless by secrets, and give dialogues away."""
+    told = [
+        f"{place.base} at {place.said} (AUC {shown(point(found, place, MEMBER))})"
+        for place in best_at_chance(found, [EXPOSED])
+        if not at_chance(point(found, place, MEMBER))
+    ]
+    if told:
+        yield (
+            f"Secrets alone mislead: {' and '.join(told)} show none of them, and still show which "
+            "dialogues were there."
+        )
+
+
+def _attacks_see_less(found: Figures) -> Iterator[str]:
+    """How large a level can be at which the attack on secrets sees nothing."""
+    for base in ("DP-SGD", "directional"):
+        mine = [place for place in places(found) if place.base == base and stated(found, place)]
+        quiet = [place for place in mine if at_chance(point(found, place, EXPOSED))]
+        loud = [place for place in mine if place not in quiet]
+        if quiet and loud:
+            most = max(quiet, key=lambda place: float(stated(found, place)["epsilon"]))
+            least = min(loud, key=lambda place: float(stated(found, place)["epsilon"]))
+            levels = [float(stated(found, place)["epsilon"]) for place in (most, least)]
+            yield (
+                f"The secrets of {base} are not told from chance up to a proven ε of "
+                f"{epsilon(levels[0])} for one dialogue (at most {epsilon(COPIES * levels[0])} "
+                f"for a secret that stands in {COPIES} of them), and have "
+                f"{shown(point(found, least, EXPOSED))} bits at {epsilon(levels[1])}."
+            )
+
+
+def where(found: Figures) -> Iterator[str]:
+    """The commands, time, what is missing and what was not asked."""
+    yield "```sh"
+    yield "python studies/public_dialogues.py PUBLIC"
+    yield "python studies/equal_leakage_corpus.py RESOURCES/data/customersim CORPUS"
+    yield (
+        "SFUMATO_PUBLIC=PUBLIC SFUMATO_EQUAL=CORPUS sfumato study run studies/equal-leakage.toml "
+        "--workers 1 --allow-path PUBLIC --allow-path CORPUS"
+    )
+    yield "```"
+    yield ""
+    done, cells = found.content["done"], found.content["cells"]
+    took = spoken(found.content["cpu_seconds"])
+    yield (
+        f"{done} of {cells} cells, {took} of processor time, on a machine that others used, too."
+    )
+    yield ""
+    yield (
+        "What was looked at before: levels, passes and rates were set by a few pilot runs with "
+        "seed 1, which is not shown, on the same test texts. Methods did not get the same care: "
+        "DP-SGD, directional noise, Selective-DPSGD and synthetic text have the first rates and "
+        "passes that were tried, rewriting had its passes changed twice. After a look at first "
+        "figures of seed 2, MDP was left the marks of who speaks (SYS, USR) and capitals, and SMDP "
+        "capitals; without that MDP had a perplexity of about 28 at its largest levels. The "
+        "dialogues were drawn anew once, after the public model alone had told the first ones from "
+        "the others (AUC 0.44). The best level of a method is chosen by the figures that are "
+        "shown, which flatters methods with many levels a little."
+    )
+    seeds = sorted({row.seed for row in complete(found).rows})
+    missing = [one for one in found.content["missing"] if one.endswith(TRAINING)]
+    later = sorted({int(one.removesuffix(TRAINING).rpartition(" ")[2]) for one in missing})
+    left_out = [f"{one}" for one in later if one not in seeds]
+    if left_out:
+        yield ""
+        yield (
+            f"The study asks for more than what is shown: seed{'s' * (len(left_out) > 1)} "
+            f"{' and '.join(left_out)} {'are' if len(left_out) > 1 else 'is'} not finished and "
+            "left out, so that all methods have the same seeds."
+        )
+    mine = [one for one in missing if int(one.removesuffix(TRAINING).rpartition(" ")[2]) in seeds]
+    if mine:
+        yield ""
+        yield f"Not computed yet: {'; '.join(mine)}."
+    yield ""
+    yield (
+        "One corpus, from templates: with names and numbers gone, one dialogue is much like "
+        "another, so that methods which replace just these look good here, and the membership of "
+        "dialogues hardly shows what else a model remembers. Numbers are in no vocabulary, so that "
+        "MDP and SMDP draw others of the same shape at every level, and exposure says nothing "
+        "about their ε; both show capitals and the shapes of such words, as their guarantees say. "
+        "What comes from a public pool cannot hold a planted secret, whatever the level. "
+        "“Another shop's pool” are generated dialogues, the other pool is of the same "
+        "templates as the private dialogues: the best that there could be. Whoever has such a pool "
+        "could also begin every other method with a model of it, which was not tried. The same on "
+        "SST-2 was not computed."
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,322 @@
+"""The tables of ``docs/results/equal-leakage.md``, and the sentences that are read off them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from equal_leakage import (
+    CONTROL,
+    EXPOSED,
+    KINDS,
+    MEMBER,
+    MISSES,
+    PERPLEXITY,
+    RECALL,
+    SIGNS,
+    Place,
+    at_chance,
+    best_at_chance,
+    calibrated,
+    never_at_chance,
+    places,
+    point,
+    seconds,
+    told_apart,
+)
+from kept import Figures, number, shown, table
+from sfumato.calibration.curves import LevelEstimate
+from sfumato.calibration.inverse import (
+    ABOVE_EVERYWHERE,
+    BELOW_EVERYWHERE,
+    REACHED,
+    UNFIT_CURVE,
+)
+from sfumato.calibration.results import MethodAtTargets
+from sfumato.reports.series import SeriesPoint
+from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
+
+BITS, AREA = 4.0, 0.6
+ELSEWHERE = {
+    BELOW_EVERYWHERE: "Less than that at every level tried",
+    ABOVE_EVERYWHERE: "More than that at every level tried",
+    UNFIT_CURVE: "No curve that could be read, up and down or flat",
+}
+# What a level speaks of, by the notion and unit that a method states.
+SPEAKS = {
+    ("metric differential privacy", "word"): "a word, per unit of distance between words",
+    ("selective metric differential privacy", "word"): (
+        "a word that the policy finds, per unit of distance between words"
+    ),
+    ("independence from the original", "stretch"): "a place that the policy finds",
+    ("independence from the original", "record"): "all dialogues: none was read",
+    ("no formal guarantee", "stretch"): "nothing",
+    ("pure differential privacy", "document"): "a dialogue, told from any other as long",
+    ("approximate differential privacy", "document"): "a dialogue, told from any other as long",
+    ("approximate differential privacy", "record"): "a dialogue, there or not",
+    ("approximate differential privacy", "example"): "a dialogue, there or not",
+    ("selective differential privacy", "example"): "what the policy finds in a dialogue",
+}
+
+
+def section(found: Figures, metrics: Sequence[str]) -> Iterator[str]:
+    """Each method at its most useful level that is not told from chance; how they rank."""
+    chosen = best_at_chance(found, metrics)
+    attacks = "neither attack tells" if len(metrics) > 1 else "exposure does not tell"
+    yield (
+        f"Of each method the level with the best perplexity at which {attacks} it from chance (the "
+        "interval reaches chance). “Not told” bounds leakage by the upper end of the interval, and "
+        "shows nothing smaller. Time is processor time for one model, the making of its text "
+        "included."
+    )
+    yield ""
+    head = (
+        *("method", "proven level, and of what", "exposure", "AUC", "perplexity", "time"),
+        *("policy", "who is trusted", "can be shared"),
+    )
+    yield from table(head, [_line(found, place) for place in chosen])
+    yield ""
+    yield from (f"- {one}" for one in ranking(found, chosen))
+    missing = never_at_chance(found, metrics)
+    if missing:
+        yield f"- At no level that was tried: {', '.join(missing)}."
+
+
+def _line(found: Figures, place: Place) -> tuple[str, ...]:
+    kind = KINDS[place.base]
+    return (
+        f"{place.base}, {place.said}" if place.said else place.base,
+        proven(found, place),
+        *(shown(point(found, place, one)) for one in (EXPOSED, MEMBER, PERPLEXITY)),
+        _time(found, place),
+        *(kind.policy, kind.trust, kind.shared),
+    )
+
+
+def proven(found: Figures, place: Place) -> str:
+    """The level that a method states, and what it speaks of."""
+    known = stated(found, place)
+    if not known:
+        return "–"
+    speaks = speaks_of(found, place)
+    if known["notion"] == "no formal guarantee":
+        return "nothing is proven"
+    level = float(known["epsilon"])
+    if level == 0:
+        return f"0: {speaks}"
+    delta = f", δ = {known['delta']:g}" if known["delta"] else ""
+    return f"ε = {epsilon(level)}{delta}: {speaks}"
+
+
+def speaks_of(found: Figures, place: Place) -> str:
+    """What the level of a method speaks of; the policy of MDP finds every word."""
+    known = stated(found, place)
+    notion = known["notion"].removeprefix("selective ") if place.base == "MDP" else known["notion"]
+    return SPEAKS[notion, known["unit"]]
+
+
+def stated(found: Figures, place: Place) -> dict[str, Any]:
+    """What a method states at a level."""
+    runs = found.runs(place.method, place.level)
+    return dict(runs[0].get("proven", {})) if runs else {}
+
+
+def epsilon(level: float) -> str:
+    """A level in digits that count."""
+    return f"{level:,.0f}" if level >= 100 else f"{level:.3g}"
+
+
+def ranking(found: Figures, chosen: Sequence[Place]) -> Iterator[str]:
+    """From the most useful to the least: which neighbors are told apart."""
+    known = [(place, one) for place in chosen if (one := point(found, place, PERPLEXITY))]
+    if len(known) < 2:
+        return
+    order, apart = [known[0][0].base], 0
+    for (_, before), (place, one) in pairwise(known):
+        differs = told_apart(before, one)
+        apart += differs
+        order.append(f"{'**<**' if differs else '≈'} {place.base}")
+    yield (
+        f"In order of perplexity: {' '.join(order)}. **<** is a difference that is larger than the "
+        "intervals, ≈ is none that shows; "
+        f"{apart} of {len(known) - 1} neighbors are told apart.{_of_one_seed(found)}"
+    )
+    pool = next((pair for pair in known if pair[0].base == CONTROL), None)
+    if pool is None:
+        return
+    better = [place.base for place, one in known if one.value < pool[1].value]
+    clear = [
+        place.base for place, one in known if one.value < pool[1].value and told_apart(one, pool[1])
+    ]
+    yield (
+        f"Public dialogues of the same kind, with no private one read, already have "
+        f"{shown(pool[1])}. Clearly better than that: {', '.join(clear) or 'none'}"
+        f"{_not_clear(better, clear)}."
+    )
+
+
+def _not_clear(better: Sequence[str], clear: Sequence[str]) -> str:
+    others = [one for one in better if one not in clear]
+    return f"; better, but not told apart: {', '.join(others)}" if others else ""
+
+
+def _of_one_seed(found: Figures) -> str:
+    if len({row.seed for row in found.rows}) > 1:
+        return ""
+    return " With one seed that is about the test dialogues: another run might differ by more."
+
+
+def middle(found: Figures) -> Iterator[str]:
+    """Every curve at one exposure, and at one AUC."""
+    yield (
+        "Where curves cross a leakage in the middle, a level is read off by interpolation "
+        "([how](../how-to-calibrate.md)). *misses* is the share of places that the policy misses "
+        "on purpose: nobody chooses that, but it is what leaks where a policy is not perfect, and "
+        "no level covers it."
+    )
+    for metric, target, called in (
+        (EXPOSED, BITS, f"an exposure of {BITS:g} bits"),
+        (MEMBER, AREA, f"an AUC of {AREA:g}"),
+    ):
+        found_at = calibrated(found, metric, target)
+        yield ""
+        yield f"At {called}:"
+        yield ""
+        crossed = [one for one in found_at.methods if one.targets[0].inversion.status == REACHED]
+        head = ("method", "verdict", "level there", "perplexity there")
+        yield from table(head, [_at(method) for method in crossed])
+        yield ""
+        yield from (f"- {one}" for one in _at_target(found_at.methods))
+
+
+def _at(method: MethodAtTargets) -> tuple[str, ...]:
+    (at,) = method.targets
+    level = "–"
+    if at.inversion.level is not None:
+        level = _said_level(method, at.inversion.level, at.inversion.low, at.inversion.high)
+    verdict = method.fitness.verdict
+    finding = method.fitness.finding
+    said = verdict if finding in ("", verdict) else f"{verdict}: {finding}"
+    return method.name, said, level, _estimate(at.utility)
+
+
+def _said_level(
+    method: MethodAtTargets, level: float, low: float | None, high: float | None
+) -> str:
+    name = MISSES if method.parameter == MISSES else SIGNS[method.parameter]
+    ends = "" if low is None or high is None else f" ({_short(low)} – {_short(high)})"
+    return f"{name} = {_short(level)}{ends}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.2g}" if value < 100 else number(value, 2)
+
+
+def _estimate(one: LevelEstimate | None) -> str:
+    if one is None:
+        return "–"
+    if one.low is None or one.high is None:
+        return number(one.value)
+    return f"{number(one.value)} ({number(one.low)} – {number(one.high)})"
+
+
+def _at_target(methods: Sequence[MethodAtTargets]) -> Iterator[str]:
+    reached = [
+        (method.name, at.utility)
+        for method in methods
+        for at in method.targets
+        if at.utility is not None and at.utility.low is not None and at.utility.high is not None
+    ]
+    reached.sort(key=lambda one: one[1].value)
+    clear = False
+    for place, (name, one) in enumerate(reached):
+        worse = [other for other, beside in reached[place + 1 :] if _below(one, beside)]
+        if worse:
+            clear = True
+            yield f"There {name} is more useful than {' and '.join(worse)}, beyond the intervals."
+    if len(reached) > 1 and not clear:
+        yield "No two of these differ by more than their intervals."
+    for status, said in ELSEWHERE.items():
+        some = [one.name for one in methods if one.targets[0].inversion.status == status]
+        if some:
+            yield f"{said}: {', '.join(some)}."
+
+
+def _below(one: LevelEstimate, other: LevelEstimate) -> bool:
+    return one.high is not None and other.low is not None and one.high < other.low
+
+
+def same_number(found: Figures) -> Iterator[str]:
+    """Methods at one and the same epsilon."""
+    level = 8.0
+    alike = [
+        place
+        for place in places(found)
+        if place.parameter == "epsilon" and place.level == level and place.recall is None
+    ]
+    yield (
+        f"Levels speak of different things, so that the same number is not the same privacy: "
+        f"ε = {level:g}, of"
+    )
+    yield ""
+    lines = [
+        (
+            place.base,
+            speaks_of(found, place),
+            *(shown(point(found, place, one)) for one in (EXPOSED, MEMBER, PERPLEXITY)),
+        )
+        for place in alike
+        if stated(found, place)
+    ]
+    yield from table(("method", "what ε = 8 speaks of", "exposure", "AUC", "perplexity"), lines)
+    yield ""
+    yield (
+        "A planted secret stands in 15 dialogues, so that a level for one dialogue holds for it "
+        "with 15 times the ε (group privacy) and a larger δ. Over a dialogue, the levels of words "
+        "add up. What replaces a place that the policy finds may be independent of it, and what "
+        "the policy misses is published as it is."
+    )
+
+
+def everything(found: Figures) -> Iterator[str]:
+    """All figures."""
+    lines = []
+    for place in places(found):
+        figures = [point(found, place, one) for one in (EXPOSED, MEMBER, PERPLEXITY)]
+        if all(one is not None for one in figures):
+            whole = "recall 1" if RECALL in place.method else "–"
+            lines.append(
+                (
+                    *(*_in_table(place, whole), proven(found, place)),
+                    *(*map(shown, figures), _time(found, place), _hidden(figures[:2])),
+                )
+            )
+    for name, called in ((NO_PRIVACY, NO_PRIVACY), (RANDOM_OUTPUT, "public model alone")):
+        figures = [found.point(name, None, one) for one in (EXPOSED, MEMBER, PERPLEXITY)]
+        if all(one is not None for one in figures):
+            took = _time(found, Place(name, None, None))
+            lines.append((called, "–", "–", *map(shown, figures), took, _hidden(figures[:2])))
+    head = (
+        *("method", "level", "proven", "exposure", "AUC", "perplexity", "time"),
+        "not told from chance",
+    )
+    yield from table(head, lines)
+
+
+def _in_table(place: Place, otherwise: str) -> tuple[str, str]:
+    """A method and its level; one whose policy also misses at one level is a line of its own."""
+    if place.recall is None or place.level is None:
+        return place.base, place.said or otherwise
+    level, _, recall = place.said.partition(", ")
+    return f"{place.base} at {level}", recall
+
+
+def _time(found: Figures, place: Place) -> str:
+    took = seconds(found, place)
+    return "–" if took is None else f"{took:.0f} s"
+
+
+def _hidden(figures: Sequence[SeriesPoint | None]) -> str:
+    names = zip(("secrets", "dialogues"), figures, strict=True)
+    return ", ".join(name for name, one in names if at_chance(one)) or "–"
