@@ -40,6 +40,8 @@ PUBLISHED = {
     "interleaved": (10.42, 0.69, 2.74),
     "Selective-DPSGD": (10.42, 0.69, 2.74),
 }
+# How many secrets were planted ten times, of how many that there could be.
+PLANTED, SECRETS = 20, 1_000_000
 OURS, LONGER = "Selective-DPSGD", "no privacy, longer"
 FILLED, MASKED = "made-up values alone", "masks alone"
 FORMED, LEARNED = f"{OURS}, forms known", f"{OURS}, forms learned"
@@ -87,6 +89,10 @@ def page(full: Figures, search: Figures, start: Figures) -> list[str]:
         "paper.",
         "",
         *table(("aim", "found", ""), aims(full, start)),
+        "",
+        f"An exposure of 15 is near the most that {PLANTED} secrets with one beginning can have on "
+        f"average: {most_together(PLANTED):.1f}, if a model held them for the {PLANTED} likeliest "
+        f"of all {SECRETS:,}. The paper plants one.",
         "",
         "## How the schedule was searched",
         "",
@@ -170,7 +176,8 @@ def _with_learned_forms(full: Figures, plain: SeriesPoint | None) -> Iterator[st
         "forms such as ten capitals or digits that is a part of the same level, it has "
         f"{shown(learned)}, {number(learned.value / plain.value)} times that without privacy. "
         f"{_more_steps(full)}"
-        "Nobody has to know the forms, and what was read off the dialogues is paid for."
+        "Nobody has to know the forms, and what is read off the dialogues is paid for. It was "
+        "built after the model with public forms, which comes next, had been measured."
     )
 
 
@@ -307,6 +314,15 @@ def largest_by_chance(count: int) -> float:
     (1.44, 9.5)
     """
     return sum(1 / one for one in range(1, count + 1)) / math.log(2)
+
+
+def most_together(count: int) -> float:
+    """The mean exposure of so many secrets that are the likeliest of all.
+
+    >>> round(most_together(1), 1), round(most_together(20), 1)
+    (19.9, 16.9)
+    """
+    return sum(math.log2(SECRETS / rank) for rank in range(1, count + 1)) / count
 
 
 def _largest(point: SeriesPoint) -> str:
@@ -473,6 +489,8 @@ def where(full: Figures, search: Figures, start: Figures) -> Iterator[str]:
         took, cells = spoken(one.content["cpu_seconds"]), one.content["cells"]
         yield f"{said}: {one.content['done']} of {cells} cells, {took} of processor time."
     yield "What a model took before it was interrupted is not counted."
+    if any(one.content.get("elsewhere") for one in (full, start, search)):
+        yield "It was computed in parts, on two machines, whose times do not compare."
     missing = [*full.missing(), *(f"from a public start, {one}" for one in start.missing())]
     if missing:
         yield ""
