@@ -144,12 +144,14 @@ def divergences(event: BoundedRange, orders: Floats) -> Floats:
         + np.log(above / orders)
     )
     place = np.clip(best, max(0.0, width - level), min(level, width))
-    # A − B·x, written as a sum of two numbers that are never negative.
-    left = -np.expm1(place - width) + np.exp(place - width * orders) - np.exp(-width * orders)
+    # A − B·x, written as a sum of two numbers that are never negative, neither of which is the
+    # difference of two nearly equal ones: in a narrow window that would lose every digit.
+    left = -np.expm1(place - width) + np.exp(-width * orders) * np.expm1(place)
     with np.errstate(divide="ignore"):
         logs = above * place + np.log(left) - math.log(-math.expm1(-width))
     found = logs / above + _LOGARITHMS * (1 + width) * (1 + 1 / above)
-    smallest: Floats = np.minimum(np.minimum(found, level), orders * event.range**2 / 2)
+    hoeffding = orders * event.range**2 / 2 * _UP
+    smallest: Floats = np.minimum(np.minimum(found, level), hoeffding)
     return np.maximum(smallest, 0.0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 from itertools import product
 
 import numpy as np
@@ -185,7 +186,49 @@ def test_levels_and_divergences_stay_finite_and_in_order(outcomes: int) -> None:
         assert np.isfinite(found).all()
         assert (np.diff(found) >= -1e-9 * found[1:] - 1e-9).all()
         assert (found <= level).all()
-        assert (found <= orders * width**2 / 2).all()
+        assert (found <= orders * width**2 / 2 * (1 + 1e-13)).all()
+
+
+NARROW = [float(width) for width in np.geomspace(1e-9, 1.0, 13)]
+ORDERS: Floats = 1 + np.geomspace(1e-4, 1e7, 12)
+
+
+def exact_divergence(width: float, order: float) -> Decimal:
+    """The bound of the module's proof for many outcomes, to fifty digits."""
+    with localcontext() as context:
+        context.prec, context.Emax, context.Emin = 60, MAX_EMAX, MIN_EMIN
+        around, alpha, one = 2 * Decimal(width), Decimal(order), Decimal(1)
+        first, second = one - (-around * alpha).exp(), (-around).exp() - (-around * alpha).exp()
+        place = min((first * (alpha - 1) / (second * alpha)).ln(), around)
+        grown = first * (place * (alpha - 1)).exp() - second * (place * alpha).exp()
+        return (grown / (one - (-around).exp())).ln() / (alpha - 1)
+
+
+def digits_lost(width: float, orders: Floats) -> Floats:
+    """Sabotage: a difference of two numbers that are nearly equal in a narrow window."""
+    around, above = 2 * width, orders - 1
+    place = around + np.log(np.expm1(-around * orders) / np.expm1(-around * above))
+    place = np.clip(place + np.log(above / orders), 0.0, around)
+    left = -np.expm1(place - around) + np.exp(place - around * orders) - np.exp(-around * orders)
+    logs: Floats = above * place + np.log(left) - math.log(-math.expm1(-around))
+    return np.maximum(logs / above + 1e-14 * (1 + around) * (1 + 1 / above), 0.0)
+
+
+def count_too_small(bound: Callable[[float, Floats], Floats]) -> int:
+    """At how many windows and orders a bound is below what it should bound."""
+    return sum(
+        Decimal(float(one)) < exact_divergence(width, float(order))
+        for width in NARROW
+        for one, order in zip(bound(width, ORDERS), ORDERS, strict=True)
+    )
+
+
+def test_no_divergence_is_rounded_down_in_a_narrow_window() -> None:
+    def found(width: float, orders: Floats) -> Floats:
+        return divergences(BoundedRange(range=width, outcomes=None), orders)
+
+    assert count_too_small(found) == 0
+    assert count_too_small(digits_lost) > 0
 
 
 @given(st.floats(1e-6, 38.0), st.integers(3, 10**6))
