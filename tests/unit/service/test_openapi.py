@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from copy import deepcopy
 from functools import cache
 from typing import Any
 
@@ -126,7 +127,8 @@ def _number(schema: Schema, *, whole: bool) -> SearchStrategy[Any]:
 @st.composite
 def damaged(draw: Any, whole: SearchStrategy[Any]) -> Any:
     """A body in which one place holds something else, or in which there is something more."""
-    body = draw(whole)
+    # Examples of the schema are the same objects in every draw: what is damaged is a copy.
+    body = deepcopy(draw(whole))
     places = list(_places(body))
     path = draw(st.sampled_from(places))
     junk = draw(JUNK)
