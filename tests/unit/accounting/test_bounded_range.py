@@ -190,7 +190,7 @@ def test_levels_and_divergences_stay_finite_and_in_order(outcomes: int) -> None:
 
 
 NARROW = [float(width) for width in np.geomspace(1e-9, 1.0, 13)]
-ORDERS: Floats = 1 + np.geomspace(1e-4, 1e7, 12)
+FEW_ORDERS: Floats = 1 + np.geomspace(1e-4, 1e7, 12)
 
 
 def exact_divergence(width: float, order: float) -> Decimal:
@@ -219,7 +219,7 @@ def count_too_small(bound: Callable[[float, Floats], Floats]) -> int:
     return sum(
         Decimal(float(one)) < exact_divergence(width, float(order))
         for width in NARROW
-        for one, order in zip(bound(width, ORDERS), ORDERS, strict=True)
+        for one, order in zip(bound(width, FEW_ORDERS), FEW_ORDERS, strict=True)
     )
 
 
