@@ -144,10 +144,8 @@ def _what_helps(found: Figures) -> Iterator[str]:
         if steps is None or values is None or values.low is None or steps.low is None:
             continue
         yield (
-            f"At a recall of {recall:g}, private steps after masks take {steps.shown} bits from "
-            f"masks alone ({'more than nothing' if steps.low > 0 else 'which is not told from 0'}),"
-            f" and made-up values in the place of these masks {values.shown} more"
-            f"{'' if values.low > 0 else ', which is not told from 0 either'}."
+            f"At a recall of {recall:g}, private steps after masks {steps.change}, beside masks "
+            f"alone; made-up values in the place of these masks then {values.change}."
         )
 
 
@@ -173,6 +171,21 @@ class Difference:
         return f"{self.seeds} seed{'' if self.seeds == 1 else 's'}"
 
     @property
+    def change(self) -> str:
+        """What going from the first method to the second does, as far as its interval tells."""
+        if self.low is not None and self.low > 0:
+            return f"take {self.shown} bits away"
+        if self.high is not None and self.high < 0:
+            return f"add {self.reversed.shown} bits"
+        return f"change nothing that is told from 0 ({self.shown} bits fewer)"
+
+    @property
+    def reversed(self) -> Difference:
+        """How many bits more."""
+        low, high = (None if one is None else -one for one in (self.high, self.low))
+        return Difference(-self.value, low, high, self.seeds)
+
+    @property
     def told(self) -> str:
         """What its interval says."""
         if self.low is None or self.high is None:
@@ -180,7 +193,7 @@ class Difference:
         if self.low > 0:
             return f"that is less, by {self.shown}"
         if self.high < 0:
-            return f"that is more, by {Difference(-self.value, -self.high, -self.low, 0).shown}"
+            return f"that is more, by {self.reversed.shown}"
         return f"the two are not told apart ({self.shown} fewer)"
 
 

@@ -225,6 +225,21 @@ def test_each_secret_is_compared_with_itself(
     assert other.high - other.low > 2 * (found.high - found.low)
 
 
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ((0.2, 1.2), "take 0.70 (0.20 – 1.20) bits away"),
+        ((-1.2, -0.2), "add 0.70 (0.20 – 1.20) bits"),
+        ((-0.2, 1.6), "change nothing that is told from 0 (0.70 (-0.20 – 1.60) bits fewer)"),
+    ],
+)
+def test_a_change_is_told_in_both_directions(
+    ends: tuple[float, float], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = loaded("imperfect_page", monkeypatch)
+    assert module.Difference(sum(ends) / 2, *ends, 3).change == said
+
+
 def test_a_difference_may_be_of_later_seeds_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     module = loaded("imperfect_page", monkeypatch)
     ours, masks = "Selective-DPSGD, recall 0.8", "masks, recall 0.8"
