@@ -339,6 +339,8 @@ def test_who_waits_for_a_budget_is_answered_in_time_and_never_charged_later(
 
     async def over(self: Any, future: Any, turn: Turn, gone: Any, _: float) -> Any:
         assert await asyncio.to_thread(waits.wait, FOR_EVER)
+        while not turn.waits_at_budget:  # it is about to ask how long it may wait
+            await asyncio.sleep(0.01)
         return await result(self, future, turn, gone, 0.0)  # the time of the request is over now
 
     with running(ServiceSettings(budget=place, budget_key=key)) as service:
