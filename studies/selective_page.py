@@ -8,13 +8,38 @@ and listed at the end.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from gpt2_tokens import per_gpt2_token
 from kept import Figures, number, shown, steps_of, table
+from selective_aims import aims
+from selective_figures import (
+    AUC,
+    CHANCE,
+    EXPOSED,
+    FILLED,
+    FORMED,
+    LARGEST,
+    LAST,
+    LEARNED,
+    LONGER,
+    LONGER_PRIVATE,
+    ORDER,
+    OTHER,
+    OURS,
+    PAPER_TOKENS,
+    PERPLEXITY,
+    PLANTED,
+    PRIVATE,
+    PRIVATE_ALL,
+    PUBLISHED,
+    SECRETS,
+    TOP1,
+    epochs_of,
+    largest_by_chance,
+    most_together,
+    per_gpt2,
+)
 from sfumato.reports.series import SeriesPoint
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies.expected import spoken
@@ -23,34 +48,6 @@ HERE = Path(__file__).parent
 FULL = "selective-customersim"
 SEARCH = "selective-schedule"
 START = "selective-customersim-start"
-# What the paper's code predicts of the 1,000 dialogues measured on (``gpt2_tokens --speakers SYS:
-# USR:``): all tokens but the first of each, and its end.
-PAPER_TOKENS = 103_410 - 1_000 + 1_000
-PERPLEXITY, PRIVATE, OTHER = "perplexity", "perplexity, private tokens", "perplexity, other tokens"
-TOP1 = "accuracy"
-EXPOSED = "exposure at 10 repetitions"
-LARGEST = "largest exposure"
-AUC = "auc secrets"
-CHANCE = 1.44  # bits that a secret has on average that was never planted
-# Table 2 of the paper: perplexity, top-1, ε as printed there.
-PUBLISHED = {
-    NO_PRIVACY: (3.06, 0.75, None),
-    "DP-SGD": (11.82, 0.70, 2.51),
-    "DP-SGD, longer": (11.82, 0.70, 2.51),
-    "interleaved": (10.42, 0.69, 2.74),
-    "Selective-DPSGD": (10.42, 0.69, 2.74),
-}
-# How many secrets were planted ten times, of how many that there could be.
-PLANTED, SECRETS = 20, 1_000_000
-OURS, LONGER = "Selective-DPSGD", "no privacy, longer"
-FILLED, MASKED = "made-up values alone", "masks alone"
-FORMED, LEARNED = f"{OURS}, forms known", f"{OURS}, forms learned"
-PRIVATE_ALL, LONGER_PRIVATE = "DP-SGD", "DP-SGD, longer"
-ORDER = (
-    *(NO_PRIVACY, LONGER, OURS, LEARNED, FORMED, f"{OURS}, masks", "twice", "interleaved"),
-    *(PRIVATE_ALL, LONGER_PRIVATE),
-)
-LAST = (FILLED, MASKED, RANDOM_OUTPUT)
 Place = tuple[str, float | None]
 
 
@@ -292,39 +289,6 @@ def _about_secrets(full: Figures) -> Iterator[str]:
         )
 
 
-def epochs_of(full: Figures, method: str) -> str:
-    """How often a model that was trained without noise has read the dialogues.
-
-    >>> stages = [{"steps": 20, "batch_size": 16}]
-    >>> run = {"method": "m", "level": None, "units": 80, "stages": stages}
-    >>> epochs_of(Figures({"runs": [run]}), "m")
-    '4'
-    """
-    passes = {
-        sum(stage["steps"] * stage["batch_size"] for stage in run["stages"]) / run["units"]
-        for run in full.runs(method, None)
-    }
-    return " to ".join(f"{one:.0f}" for one in sorted(passes))
-
-
-def largest_by_chance(count: int) -> float:
-    """The mean of the largest of so many exposures, if the model knows none of the secrets.
-
-    >>> round(largest_by_chance(1), 2), round(largest_by_chance(420), 1)
-    (1.44, 9.5)
-    """
-    return sum(1 / one for one in range(1, count + 1)) / math.log(2)
-
-
-def most_together(count: int) -> float:
-    """The mean exposure of so many secrets that are the likeliest of all.
-
-    >>> round(most_together(1), 1), round(most_together(20), 1)
-    (19.9, 16.9)
-    """
-    return sum(math.log2(SECRETS / rank) for rank in range(1, count + 1)) / count
-
-
 def _largest(point: SeriesPoint) -> str:
     several = f", mean of {point.seeds} seeds" if point.seeds > 1 else ""
     return f"the largest of {point.n}{several}: {number(point.value)}"
@@ -386,67 +350,6 @@ def from_a_start(start: Figures) -> Iterator[str]:
     yield from main_table(start) if start.places() else ["Not computed yet."]
 
 
-def aims(full: Figures, start: Figures) -> Iterator[tuple[str, str, str]]:
-    """What was to be reached, what was, and whether it was."""
-    plain = per_gpt2(full, NO_PRIVACY, None)
-    yield "without privacy a perplexity of at most 3.1", shown(plain), _reached(plain, most=3.1)
-    for name in (OURS, LEARNED, FORMED):
-        yield from _aims_of(full, name, plain)
-    for figures, how in ((full, "from random weights"), (start, "from a public start")):
-        found = (per_gpt2(figures, name, 3.0) for name in (PRIVATE_ALL, LONGER_PRIVATE))
-        point = min((one for one in found if one is not None), key=_value, default=None)
-        yield f"DP-SGD at ε = 3 at most 12, {how}", shown(point), _reached(point, most=12.0)
-    longer, largest = full.point(LONGER, None, EXPOSED), full.point(LONGER, None, LARGEST)
-    yield (
-        "without privacy an exposure above 15 bits for secrets planted ten times",
-        shown(longer),
-        _reached(longer, least=15.0),
-    )
-    yield (
-        "without privacy an exposure above 15 bits for the most exposed of all planted secrets",
-        "–" if largest is None else number(largest.value),
-        _reached(largest, least=15.0),
-    )
-
-
-def _value(point: SeriesPoint) -> float:
-    return point.value
-
-
-def _aims_of(full: Figures, name: str, plain: SeriesPoint | None) -> Iterator[tuple[str, str, str]]:
-    ours, auc = per_gpt2(full, name, 3.0), full.point(name, 3.0, AUC)
-    exposed = full.point(name, 3.0, EXPOSED)
-    yield f"{name} at ε = 3 at most 4.5", shown(ours), _reached(ours, most=4.5)
-    yield f"{name}: below the paper's 10.42", shown(ours), _reached(ours, most=10.42)
-    ratio = None if plain is None or ours is None else ours.value / plain.value
-    yield (
-        f"{name}: at most 1.5 times that without privacy",
-        "–" if ratio is None else number(ratio),
-        "not computed" if ratio is None else "reached" if ratio <= 1.5 else "**missed**",
-    )
-    near = exposed is not None and (exposed.low or 0.0) <= CHANCE <= (exposed.high or 0.0)
-    yield (
-        f"{name}: an exposure near chance (1.44 in its interval)",
-        shown(exposed),
-        "not computed" if exposed is None else "reached" if near else "**missed**",
-    )
-    inside = auc is not None and abs(auc.value - 0.5) <= 0.03
-    yield (
-        f"{name}: an AUC of membership within 0.5 ± 0.03",
-        shown(auc),
-        "not computed" if auc is None else "reached" if inside else "**missed**",
-    )
-
-
-def _reached(
-    point: SeriesPoint | None, *, most: float | None = None, least: float | None = None
-) -> str:
-    if point is None:
-        return "not computed"
-    fine = (most is None or point.value <= most) and (least is None or point.value >= least)
-    return "reached" if fine else "**missed**"
-
-
 def about_the_search(search: Figures) -> Iterator[str]:
     """The settings that were tried, on generated dialogues."""
     yield (
@@ -502,18 +405,6 @@ def in_order(places: Sequence[Place]) -> list[Place]:
     names = (*ORDER, *LAST)
     known = [place for place in places if place[0] in names]
     return sorted(known, key=lambda place: (names.index(place[0]), place[1] or 0.0))
-
-
-def per_gpt2(full: Figures, method: str, level: float | None) -> SeriesPoint | None:
-    """The perplexity per token of the paper, with its interval."""
-    point = full.point(method, level, PERPLEXITY)
-    if point is None:
-        return None
-    value, low, high = (
-        None if one is None else per_gpt2_token(one, point.n, PAPER_TOKENS)
-        for one in (point.value, point.low, point.high)
-    )
-    return replace(point, value=value or 0.0, low=low, high=high, inner=None)
 
 
 if __name__ == "__main__":

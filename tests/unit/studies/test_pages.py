@@ -311,7 +311,7 @@ def test_the_gallery_says_whether_hiding_numbers_is_told_from_hiding_all() -> No
 
 @pytest.mark.parametrize(
     "name",
-    ["kept", "gpt2_tokens", "selective_page", "equal_leakage", "staying", "thesis_figures"],
+    ["kept", "gpt2_tokens", "selective_figures", "equal_leakage", "staying", "thesis_figures"],
 )
 def test_examples_of_the_scripts_hold(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     failed, tried = doctest.testmod(loaded(name, monkeypatch))

@@ -1,0 +1,83 @@
+"""What was aimed at on all of CustomerSim, and whether it was reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kept import Figures, number, shown
+from selective_figures import (
+    AUC,
+    CHANCE,
+    EXPOSED,
+    FORMED,
+    LARGEST,
+    LEARNED,
+    LONGER,
+    LONGER_PRIVATE,
+    OURS,
+    PRIVATE_ALL,
+    per_gpt2,
+)
+from sfumato.reports.series import SeriesPoint
+from sfumato.results.row import NO_PRIVACY
+
+
+def aims(full: Figures, start: Figures) -> Iterator[tuple[str, str, str]]:
+    """What was to be reached, what was, and whether it was."""
+    plain = per_gpt2(full, NO_PRIVACY, None)
+    yield "without privacy a perplexity of at most 3.1", shown(plain), _reached(plain, most=3.1)
+    for name in (OURS, LEARNED, FORMED):
+        yield from _aims_of(full, name, plain)
+    for figures, how in ((full, "from random weights"), (start, "from a public start")):
+        found = (per_gpt2(figures, name, 3.0) for name in (PRIVATE_ALL, LONGER_PRIVATE))
+        point = min((one for one in found if one is not None), key=_value, default=None)
+        yield f"DP-SGD at ε = 3 at most 12, {how}", shown(point), _reached(point, most=12.0)
+    longer, largest = full.point(LONGER, None, EXPOSED), full.point(LONGER, None, LARGEST)
+    yield (
+        "without privacy an exposure above 15 bits for secrets planted ten times",
+        shown(longer),
+        _reached(longer, least=15.0),
+    )
+    yield (
+        "without privacy an exposure above 15 bits for the most exposed of all planted secrets",
+        "–" if largest is None else number(largest.value),
+        _reached(largest, least=15.0),
+    )
+
+
+def _value(point: SeriesPoint) -> float:
+    return point.value
+
+
+def _aims_of(full: Figures, name: str, plain: SeriesPoint | None) -> Iterator[tuple[str, str, str]]:
+    ours, auc = per_gpt2(full, name, 3.0), full.point(name, 3.0, AUC)
+    exposed = full.point(name, 3.0, EXPOSED)
+    yield f"{name} at ε = 3 at most 4.5", shown(ours), _reached(ours, most=4.5)
+    yield f"{name}: below the paper's 10.42", shown(ours), _reached(ours, most=10.42)
+    ratio = None if plain is None or ours is None else ours.value / plain.value
+    yield (
+        f"{name}: at most 1.5 times that without privacy",
+        "–" if ratio is None else number(ratio),
+        "not computed" if ratio is None else "reached" if ratio <= 1.5 else "**missed**",
+    )
+    near = exposed is not None and (exposed.low or 0.0) <= CHANCE <= (exposed.high or 0.0)
+    yield (
+        f"{name}: an exposure near chance (1.44 in its interval)",
+        shown(exposed),
+        "not computed" if exposed is None else "reached" if near else "**missed**",
+    )
+    inside = auc is not None and abs(auc.value - 0.5) <= 0.03
+    yield (
+        f"{name}: an AUC of membership within 0.5 ± 0.03",
+        shown(auc),
+        "not computed" if auc is None else "reached" if inside else "**missed**",
+    )
+
+
+def _reached(
+    point: SeriesPoint | None, *, most: float | None = None, least: float | None = None
+) -> str:
+    if point is None:
+        return "not computed"
+    fine = (most is None or point.value <= most) and (least is None or point.value >= least)
+    return "reached" if fine else "**missed**"

@@ -1,0 +1,89 @@
+"""What the pages about Selective-DPSGD call things, and how its figures are reckoned.
+
+A perplexity per token of the paper is the same loss of the whole text, shared by the tokens that
+the paper's code counts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from gpt2_tokens import per_gpt2_token
+from kept import Figures
+from sfumato.reports.series import SeriesPoint
+from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
+
+# What the paper's code predicts of the 1,000 dialogues measured on (``gpt2_tokens --speakers SYS:
+# USR:``): all tokens but the first of each, and its end.
+PAPER_TOKENS = 103_410 - 1_000 + 1_000
+PERPLEXITY, PRIVATE, OTHER = "perplexity", "perplexity, private tokens", "perplexity, other tokens"
+TOP1 = "accuracy"
+EXPOSED = "exposure at 10 repetitions"
+LARGEST = "largest exposure"
+AUC = "auc secrets"
+CHANCE = 1.44  # bits that a secret has on average that was never planted
+# Table 2 of the paper: perplexity, top-1, ε as printed there.
+PUBLISHED = {
+    NO_PRIVACY: (3.06, 0.75, None),
+    "DP-SGD": (11.82, 0.70, 2.51),
+    "DP-SGD, longer": (11.82, 0.70, 2.51),
+    "interleaved": (10.42, 0.69, 2.74),
+    "Selective-DPSGD": (10.42, 0.69, 2.74),
+}
+# How many secrets were planted ten times, of how many that there could be.
+PLANTED, SECRETS = 20, 1_000_000
+OURS, LONGER = "Selective-DPSGD", "no privacy, longer"
+FILLED, MASKED = "made-up values alone", "masks alone"
+FORMED, LEARNED = f"{OURS}, forms known", f"{OURS}, forms learned"
+PRIVATE_ALL, LONGER_PRIVATE = "DP-SGD", "DP-SGD, longer"
+ORDER = (
+    *(NO_PRIVACY, LONGER, OURS, LEARNED, FORMED, f"{OURS}, masks", "twice", "interleaved"),
+    *(PRIVATE_ALL, LONGER_PRIVATE),
+)
+LAST = (FILLED, MASKED, RANDOM_OUTPUT)
+
+
+def epochs_of(full: Figures, method: str) -> str:
+    """How often a model that was trained without noise has read the dialogues.
+
+    >>> stages = [{"steps": 20, "batch_size": 16}]
+    >>> run = {"method": "m", "level": None, "units": 80, "stages": stages}
+    >>> epochs_of(Figures({"runs": [run]}), "m")
+    '4'
+    """
+    passes = {
+        sum(stage["steps"] * stage["batch_size"] for stage in run["stages"]) / run["units"]
+        for run in full.runs(method, None)
+    }
+    return " to ".join(f"{one:.0f}" for one in sorted(passes))
+
+
+def largest_by_chance(count: int) -> float:
+    """The mean of the largest of so many exposures, if the model knows none of the secrets.
+
+    >>> round(largest_by_chance(1), 2), round(largest_by_chance(420), 1)
+    (1.44, 9.5)
+    """
+    return sum(1 / one for one in range(1, count + 1)) / math.log(2)
+
+
+def most_together(count: int) -> float:
+    """The mean exposure of so many secrets that are the likeliest of all.
+
+    >>> round(most_together(1), 1), round(most_together(20), 1)
+    (19.9, 16.9)
+    """
+    return sum(math.log2(SECRETS / rank) for rank in range(1, count + 1)) / count
+
+
+def per_gpt2(full: Figures, method: str, level: float | None) -> SeriesPoint | None:
+    """The perplexity per token of the paper, with its interval."""
+    point = full.point(method, level, PERPLEXITY)
+    if point is None:
+        return None
+    value, low, high = (
+        None if one is None else per_gpt2_token(one, point.n, PAPER_TOKENS)
+        for one in (point.value, point.low, point.high)
+    )
+    return replace(point, value=value or 0.0, low=low, high=high, inner=None)
