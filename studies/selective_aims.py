@@ -13,9 +13,7 @@ from selective_figures import (
     LARGEST,
     LEARNED,
     LONGER,
-    LONGER_PRIVATE,
     OURS,
-    PRIVATE_ALL,
     per_gpt2,
 )
 from sfumato.reports.series import SeriesPoint
@@ -29,8 +27,7 @@ def aims(full: Figures, start: Figures) -> Iterator[tuple[str, str, str]]:
     for name in (OURS, LEARNED, FORMED):
         yield from _aims_of(full, name, plain)
     for figures, how in ((full, "from random weights"), (start, "from a public start")):
-        found = (per_gpt2(figures, name, 3.0) for name in (PRIVATE_ALL, LONGER_PRIVATE))
-        point = min((one for one in found if one is not None), key=_value, default=None)
+        point = per_gpt2(figures, "DP-SGD", 3.0)
         yield f"DP-SGD at ε = 3 at most 12, {how}", shown(point), _reached(point, most=12.0)
     longer, largest = full.point(LONGER, None, EXPOSED), full.point(LONGER, None, LARGEST)
     yield (
@@ -43,10 +40,6 @@ def aims(full: Figures, start: Figures) -> Iterator[tuple[str, str, str]]:
         "–" if largest is None else number(largest.value),
         _reached(largest, least=15.0),
     )
-
-
-def _value(point: SeriesPoint) -> float:
-    return point.value
 
 
 def _aims_of(full: Figures, name: str, plain: SeriesPoint | None) -> Iterator[tuple[str, str, str]]:

@@ -23,7 +23,6 @@ from selective_figures import (
     LAST,
     LEARNED,
     LONGER,
-    LONGER_PRIVATE,
     ORDER,
     OTHER,
     OURS,
@@ -31,7 +30,6 @@ from selective_figures import (
     PERPLEXITY,
     PLANTED,
     PRIVATE,
-    PRIVATE_ALL,
     PUBLISHED,
     SECRETS,
     TOP1,
@@ -238,11 +236,10 @@ def _seeds(full: Figures, method: str) -> int:
 
 def _beside_dp_sgd(full: Figures, start: Figures) -> Iterator[str]:
     said = [
-        f"{shown(point)} at ε = {level:g} {how} in {steps_of(figures.runs(name, level))} steps"
+        f"{shown(point)} at ε = {level:g} {how} in {steps_of(figures.runs('DP-SGD', level))} steps"
         for figures, how in ((full, "from random weights"), (start, "from a public start"))
-        for name in (PRIVATE_ALL, LONGER_PRIVATE)
         for level in (3.0, 8.0)
-        if (point := per_gpt2(figures, name, level)) is not None
+        if (point := per_gpt2(figures, "DP-SGD", level)) is not None
     ]
     if said:
         yield (
