@@ -8,13 +8,13 @@ from kept import Figures, number, shown
 from selective_figures import (
     AUC,
     CHANCE,
+    CUSTOMERSIM,
     EXPOSED,
     FORMED,
     LARGEST,
     LEARNED,
     LONGER,
     OURS,
-    per_gpt2,
 )
 from sfumato.reports.series import SeriesPoint
 from sfumato.results.row import NO_PRIVACY
@@ -22,31 +22,31 @@ from sfumato.results.row import NO_PRIVACY
 
 def aims(full: Figures, start: Figures) -> Iterator[tuple[str, str, str]]:
     """What was to be reached, what was, and whether it was."""
-    plain = per_gpt2(full, NO_PRIVACY, None)
-    yield "without privacy a perplexity of at most 3.1", shown(plain), _reached(plain, most=3.1)
+    plain = CUSTOMERSIM.per_token(full, NO_PRIVACY, None)
+    yield "without privacy a perplexity of at most 3.1", shown(plain), reached(plain, most=3.1)
     for name in (OURS, LEARNED, FORMED):
         yield from _aims_of(full, name, plain)
     for figures, how in ((full, "from random weights"), (start, "from a public start")):
-        point = per_gpt2(figures, "DP-SGD", 3.0)
-        yield f"DP-SGD at ε = 3 at most 12, {how}", shown(point), _reached(point, most=12.0)
+        point = CUSTOMERSIM.per_token(figures, "DP-SGD", 3.0)
+        yield f"DP-SGD at ε = 3 at most 12, {how}", shown(point), reached(point, most=12.0)
     longer, largest = full.point(LONGER, None, EXPOSED), full.point(LONGER, None, LARGEST)
     yield (
         "without privacy an exposure above 15 bits for secrets planted ten times",
         shown(longer),
-        _reached(longer, least=15.0),
+        reached(longer, least=15.0),
     )
     yield (
         "without privacy an exposure above 15 bits for the most exposed of all planted secrets",
         "–" if largest is None else number(largest.value),
-        _reached(largest, least=15.0),
+        reached(largest, least=15.0),
     )
 
 
 def _aims_of(full: Figures, name: str, plain: SeriesPoint | None) -> Iterator[tuple[str, str, str]]:
-    ours, auc = per_gpt2(full, name, 3.0), full.point(name, 3.0, AUC)
+    ours, auc = CUSTOMERSIM.per_token(full, name, 3.0), full.point(name, 3.0, AUC)
     exposed = full.point(name, 3.0, EXPOSED)
-    yield f"{name} at ε = 3 at most 4.5", shown(ours), _reached(ours, most=4.5)
-    yield f"{name}: below the paper's 10.42", shown(ours), _reached(ours, most=10.42)
+    yield f"{name} at ε = 3 at most 4.5", shown(ours), reached(ours, most=4.5)
+    yield f"{name}: below the paper's 10.42", shown(ours), reached(ours, most=10.42)
     ratio = None if plain is None or ours is None else ours.value / plain.value
     yield (
         f"{name}: at most 1.5 times that without privacy",
@@ -67,9 +67,10 @@ def _aims_of(full: Figures, name: str, plain: SeriesPoint | None) -> Iterator[tu
     )
 
 
-def _reached(
+def reached(
     point: SeriesPoint | None, *, most: float | None = None, least: float | None = None
 ) -> str:
+    """Whether a figure, not its interval, is where it was aimed at."""
     if point is None:
         return "not computed"
     fine = (most is None or point.value <= most) and (least is None or point.value >= least)

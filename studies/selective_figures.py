@@ -7,29 +7,20 @@ the paper's code counts.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from gpt2_tokens import per_gpt2_token
 from kept import Figures
 from sfumato.reports.series import SeriesPoint
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 
-# What the paper's code predicts of the 1,000 dialogues measured on (``gpt2_tokens --speakers SYS:
-# USR:``): all tokens but the first of each, and its end.
-PAPER_TOKENS = 103_410 - 1_000 + 1_000
 PERPLEXITY, PRIVATE, OTHER = "perplexity", "perplexity, private tokens", "perplexity, other tokens"
 TOP1 = "accuracy"
 EXPOSED = "exposure at 10 repetitions"
 LARGEST = "largest exposure"
 AUC = "auc secrets"
 CHANCE = 1.44  # bits that a secret has on average that was never planted
-# Table 2 of the paper: perplexity, top-1, ε as printed there.
-PUBLISHED = {
-    NO_PRIVACY: (3.06, 0.75, None),
-    "DP-SGD": (11.82, 0.70, 2.51),
-    "interleaved": (10.42, 0.69, 2.74),
-    "Selective-DPSGD": (10.42, 0.69, 2.74),
-}
 # How many secrets were planted ten times, of how many that there could be.
 PLANTED, SECRETS = 20, 1_000_000
 OURS, LONGER = "Selective-DPSGD", "no privacy, longer"
@@ -75,13 +66,52 @@ def most_together(count: int) -> float:
     return sum(math.log2(SECRETS / rank) for rank in range(1, count + 1)) / count
 
 
-def per_gpt2(full: Figures, method: str, level: float | None) -> SeriesPoint | None:
-    """The perplexity per token of the paper, with its interval."""
-    point = full.point(method, level, PERPLEXITY)
-    if point is None:
-        return None
-    value, low, high = (
-        None if one is None else per_gpt2_token(one, point.n, PAPER_TOKENS)
-        for one in (point.value, point.low, point.high)
-    )
-    return replace(point, value=value or 0.0, low=low, high=high, inner=None)
+# What Table 2 prints of a method: perplexity, top-1, ε (None without privacy).
+Published = tuple[float, float, float | None]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What the paper has of one corpus: its tokens of the text measured on, and its figures."""
+
+    tokens: int
+    published: Mapping[str, Published]
+
+    def per_token(self, full: Figures, method: str, level: float | None) -> SeriesPoint | None:
+        """Our perplexity per token of the paper, with its interval."""
+        point = full.point(method, level, PERPLEXITY)
+        if point is None:
+            return None
+        value, low, high = (
+            None if one is None else per_gpt2_token(one, point.n, self.tokens)
+            for one in (point.value, point.low, point.high)
+        )
+        return replace(point, value=value or 0.0, low=low, high=high, inner=None)
+
+    def said(self, method: str) -> str:
+        """Its figures of a method, for a table."""
+        figures = self.published.get(method, ())
+        return ", ".join("–" if one is None else f"{one:g}" for one in figures)
+
+
+# What the paper's code predicts of the 1,000 dialogues measured on (``gpt2_tokens --speakers SYS:
+# USR:``): all tokens but the first of each, and its end.
+CUSTOMERSIM = Paper(
+    103_410 - 1_000 + 1_000,
+    {
+        NO_PRIVACY: (3.06, 0.75, None),
+        "DP-SGD": (11.82, 0.70, 2.51),
+        "interleaved": (10.42, 0.69, 2.74),
+        OURS: (10.42, 0.69, 2.74),
+    },
+)
+# All of GPT-2's tokens of the 2,185 paragraphs measured on but the first of each, and its end.
+WIKITEXT2 = Paper(
+    271_917 - 2_185 + 2_185,
+    {
+        NO_PRIVACY: (60.98, 0.36, None),
+        "DP-SGD": (305.86, 0.27, 4.89),
+        "interleaved": (160.04, 0.31, 4.91),
+        LEARNED: (160.04, 0.31, 4.91),
+    },
+)

@@ -8,45 +8,36 @@ and listed at the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from kept import Figures, number, shown, steps_of, table
 from selective_aims import aims
 from selective_figures import (
-    AUC,
-    CHANCE,
-    EXPOSED,
+    CUSTOMERSIM,
     FILLED,
     FORMED,
-    LARGEST,
-    LAST,
     LEARNED,
     LONGER,
-    ORDER,
     OTHER,
     OURS,
-    PAPER_TOKENS,
     PERPLEXITY,
     PLANTED,
     PRIVATE,
-    PUBLISHED,
     SECRETS,
-    TOP1,
     epochs_of,
-    largest_by_chance,
     most_together,
-    per_gpt2,
 )
+from selective_secrets import about_secrets
+from selective_tables import main_table
 from sfumato.reports.series import SeriesPoint
-from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
+from sfumato.results.row import NO_PRIVACY
 from sfumato.studies.expected import spoken
 
 HERE = Path(__file__).parent
 FULL = "selective-customersim"
 SEARCH = "selective-schedule"
 START = "selective-customersim-start"
-Place = tuple[str, float | None]
 
 
 def main() -> None:
@@ -70,7 +61,7 @@ def page(full: Figures, search: Figures, start: Figures) -> list[str]:
         "",
         "## All models",
         "",
-        *main_table(full),
+        *main_table(full, CUSTOMERSIM),
         "",
         *below_the_table(full),
         "",
@@ -120,9 +111,10 @@ def introduction(full: Figures) -> Iterator[str]:
         "(`studies/public_dialogues.py`), where the paper's code has GPT-2's 50,257 and one for "
         "each of the two speakers: most of the time of a step goes into the scores of all tokens. "
         f"The 1,000 dialogues measured on have {tokens:,} of our tokens, ends included, and "
-        f"{PAPER_TOKENS:,} as that code counts them, which reads turns without the ends of their "
-        "lines (`studies/gpt2_tokens.py`). A perplexity per token of the paper is the same loss of "
-        "the whole text shared by that number of tokens; it is what can be set beside the paper's. "
+        f"{CUSTOMERSIM.tokens:,} as that code counts them, which reads turns without the ends of "
+        "their lines (`studies/gpt2_tokens.py`). A perplexity per token of the paper is the same "
+        "loss of the whole text shared by that number of tokens; it is what can be set beside the "
+        "paper's. "
         "The paper's own dialogues were not at hand: these are of the same generator."
     )
 
@@ -145,7 +137,10 @@ def about_levels(full: Figures) -> Iterator[str]:
 
 def findings(full: Figures, start: Figures) -> Iterator[str]:
     """Sentences about what the table shows."""
-    plain, ours = per_gpt2(full, NO_PRIVACY, None), per_gpt2(full, OURS, 3.0)
+    plain, ours = (
+        CUSTOMERSIM.per_token(full, NO_PRIVACY, None),
+        CUSTOMERSIM.per_token(full, OURS, 3.0),
+    )
     if plain is not None and ours is not None:
         yield (
             f"**At ε = 3, Selective-DPSGD has a perplexity of {shown(ours)} per token of the "
@@ -158,11 +153,11 @@ def findings(full: Figures, start: Figures) -> Iterator[str]:
     yield from _beside_no_noise(full)
     yield from _beside_masks(full)
     yield from _beside_dp_sgd(full, start)
-    yield from _about_secrets(full)
+    yield from about_secrets(full)
 
 
 def _with_learned_forms(full: Figures, plain: SeriesPoint | None) -> Iterator[str]:
-    learned = per_gpt2(full, LEARNED, 3.0)
+    learned = CUSTOMERSIM.per_token(full, LEARNED, 3.0)
     if learned is None or plain is None:
         return
     yield (
@@ -184,7 +179,7 @@ def _more_steps(full: Figures) -> str:
 
 
 def _with_forms(full: Figures, plain: SeriesPoint | None) -> Iterator[str]:
-    formed = per_gpt2(full, FORMED, 3.0)
+    formed = CUSTOMERSIM.per_token(full, FORMED, 3.0)
     if formed is None or plain is None:
         return
     yield (
@@ -214,7 +209,10 @@ def _beside_no_noise(full: Figures) -> Iterator[str]:
 
 
 def _beside_masks(full: Figures) -> Iterator[str]:
-    ours, masks = per_gpt2(full, OURS, 3.0), per_gpt2(full, f"{OURS}, masks", 3.0)
+    ours, masks = (
+        CUSTOMERSIM.per_token(full, OURS, 3.0),
+        CUSTOMERSIM.per_token(full, f"{OURS}, masks", 3.0),
+    )
     if ours is None or masks is None:
         return
     secret = full.point(f"{OURS}, masks", 3.0, PRIVATE), full.point(OURS, 3.0, PRIVATE)
@@ -239,81 +237,13 @@ def _beside_dp_sgd(full: Figures, start: Figures) -> Iterator[str]:
         f"{shown(point)} at ε = {level:g} {how} in {steps_of(figures.runs('DP-SGD', level))} steps"
         for figures, how in ((full, "from random weights"), (start, "from a public start"))
         for level in (3.0, 8.0)
-        if (point := per_gpt2(figures, "DP-SGD", level)) is not None
+        if (point := CUSTOMERSIM.per_token(figures, "DP-SGD", level)) is not None
     ]
     if said:
         yield (
             f"**DP-SGD on everything** has {', '.join(said)}, per token of the paper, which "
             "has 11.82 at a level of 2.51 by its accounting."
         )
-
-
-def _about_secrets(full: Figures) -> Iterator[str]:
-    rows, planted = [], 0
-    for name, level, said in (
-        (LONGER, None, f"without privacy after {epochs_of(full, LONGER)} epochs"),
-        (NO_PRIVACY, None, f"without privacy after {epochs_of(full, NO_PRIVACY)} epochs"),
-        (OURS, 3.0, "with Selective-DPSGD at ε = 3"),
-        (LEARNED, 3.0, "with forms that are learned"),
-        (RANDOM_OUTPUT, None, "in models that were never trained"),
-    ):
-        mean, largest = full.point(name, level, EXPOSED), full.point(name, level, LARGEST)
-        if mean is not None and largest is not None:
-            rows.append(f"{shown(mean)} {said} ({_largest(largest)})")
-            planted = largest.n
-    if rows:
-        yield (
-            f"**Secrets that were planted ten times** have an exposure of {', '.join(rows)}. "
-            f"A secret that was never planted has {CHANCE} on average, the largest of {planted} "
-            f"such has {largest_by_chance(planted):.1f}, and 19.9 is the most: most of the "
-            f"{planted} were planted once."
-        )
-    guessed = [
-        f"{shown(point)} {when}"
-        for name, level, when in (
-            (LONGER, None, f"after {epochs_of(full, LONGER)} epochs without privacy"),
-            (NO_PRIVACY, None, f"after {epochs_of(full, NO_PRIVACY)} epochs without privacy"),
-            (OURS, 3.0, "with Selective-DPSGD at ε = 3"),
-            (LEARNED, 3.0, "with forms that are learned"),
-        )
-        if (point := full.point(name, level, AUC)) is not None
-    ]
-    if guessed:
-        yield (
-            "**Whether a secret was planted**, once mostly, is guessed from the model's loss with "
-            f"an AUC of {', '.join(guessed)}; 0.5 is a coin toss. The paper guesses names of "
-            "customers, which is another question."
-        )
-
-
-def _largest(point: SeriesPoint) -> str:
-    several = f", mean of {point.seeds} seeds" if point.seeds > 1 else ""
-    return f"the largest of {point.n}{several}: {number(point.value)}"
-
-
-def main_table(full: Figures) -> list[str]:
-    """Every method and level."""
-    head = (
-        *("method", "ε proven", "seeds", "perplexity", "per token of the paper", "private tokens"),
-        *("other tokens", "top-1", "exposure, 10 ×", "AUC", "paper: perplexity, top-1, ε"),
-    )
-    return table(head, (_line(full, place) for place in in_order(full.places())))
-
-
-def _line(full: Figures, place: Place) -> tuple[str, ...]:
-    name, level = place
-    seeds = {run["seed"] for run in full.runs(name, level)}
-    metrics = (PRIVATE, OTHER, TOP1, EXPOSED, AUC)
-    published = ("–" if one is None else f"{one:g}" for one in PUBLISHED.get(name, ()))
-    return (
-        name,
-        "–" if level is None else f"{level:g}",
-        str(len(seeds)),
-        shown(full.point(name, level, PERPLEXITY)),
-        shown(per_gpt2(full, name, level)),
-        *(shown(full.point(name, level, one)) for one in metrics),
-        ", ".join(published),
-    )
 
 
 def below_the_table(full: Figures) -> Iterator[str]:
@@ -344,7 +274,7 @@ def from_a_start(start: Figures) -> Iterator[str]:
         "lists, and then trained here (`studies/selective-customersim-start.toml`)."
     )
     yield ""
-    yield from main_table(start) if start.places() else ["Not computed yet."]
+    yield from main_table(start, CUSTOMERSIM) if start.places() else ["Not computed yet."]
 
 
 def about_the_search(search: Figures) -> Iterator[str]:
@@ -395,13 +325,6 @@ def where(full: Figures, search: Figures, start: Figures) -> Iterator[str]:
     if missing:
         yield ""
         yield f"Not computed yet: {'; '.join(missing)}."
-
-
-def in_order(places: Sequence[Place]) -> list[Place]:
-    """Methods in the order of the page; larger levels last."""
-    names = (*ORDER, *LAST)
-    known = [place for place in places if place[0] in names]
-    return sorted(known, key=lambda place: (names.index(place[0]), place[1] or 0.0))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from sfumato.studies.worker import Work
 
 @dataclass(frozen=True)
 class Reached:
-    """Counts of cells; ``seconds_left`` is an estimate, None until a cell is finished.
+    """Counts of cells; ``seconds_left`` is an estimate, None until a cell of each kind is finished.
 
     ``blocked`` cells depend on one that failed.
     """
@@ -129,18 +129,21 @@ class Board:
     def _seconds_left(
         self, others: list[Cell], since: dict[str, float], workers: int
     ) -> float | None:
-        """The remaining time: that of similar cells for each cell, divided among the workers."""
+        """The remaining time: that of similar cells for each cell, divided among the workers.
+
+        A cell of a kind that nobody has finished yet may take any time: then nothing is said.
+        """
         if not self._took:
             return None
         seen = Durations()
         for cell in self._work.grid.distinct:
             if cell.key in self._took:
                 seen.add(cell, self._took[cell.key])
-        usual = sum(self._took.values()) / len(self._took)
         total = 0.0
         for cell in others:
             expected = seen.expected(cell)
-            expected = usual if expected is None else expected
+            if expected is None:
+                return None
             total += max(0.0, expected - (time.time() - since.get(cell.key, time.time())))
         return total / max(1, workers)
 

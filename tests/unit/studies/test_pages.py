@@ -153,7 +153,7 @@ def test_a_sentence_takes_its_numbers_from_the_rows(
     planted: int, seeds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """How many secrets there are, over how many seeds, and how many steps were taken."""
-    module = loaded("selective_page", monkeypatch)
+    module = loaded("selective_secrets", monkeypatch)
     rows = [
         {
             "method": "no privacy",
@@ -171,7 +171,7 @@ def test_a_sentence_takes_its_numbers_from_the_rows(
         for seed in range(seeds)
         for metric, count in ((module.EXPOSED, 20), (module.LARGEST, planted))
     ]
-    (said,) = module._about_secrets(module.Figures({"rows": rows, "runs": []}))
+    (said,) = module.about_secrets(module.Figures({"rows": rows, "runs": []}))
     assert f"largest of {planted}{', mean of 3 seeds' if seeds > 1 else ''}: 16.0" in said
     assert f"{module.largest_by_chance(planted):.1f}" in said
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,22 @@ def test_the_board_counts_what_is_done_running_and_left(
     assert reached.seconds_left is None
     reached = Board(Work(study, wanted, finished)).look()
     assert (reached.done, reached.left, reached.seconds_left) == (CELLS, 0, 0.0)
+
+
+def test_no_time_is_told_of_cells_that_none_finished_is_like(
+    finished: StudyFolder, tmp_path: Path
+) -> None:
+    """Reading a corpus takes seconds, and says nothing of the hours that a model takes."""
+    study = small_study(tmp_path)
+    wanted = list_cells(study)
+    folder = StudyFolder(tmp_path / "part")
+    shutil.copytree(finished.path, folder.path)
+    for cell in wanted.distinct:
+        if cell.kind != "corpus":
+            shutil.rmtree(folder.cell(cell.key))
+    reached = Board(Work(study, wanted, folder)).look()
+    assert (reached.done, reached.left) == (1, CELLS - 1)
+    assert reached.seconds_left is None
 
 
 @pytest.mark.usefixtures("small_vectors")

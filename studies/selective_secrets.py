@@ -1,0 +1,64 @@
+"""What the pages about Selective-DPSGD say of planted secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kept import Figures, number, shown
+from selective_figures import (
+    AUC,
+    CHANCE,
+    EXPOSED,
+    LARGEST,
+    LEARNED,
+    LONGER,
+    OURS,
+    epochs_of,
+    largest_by_chance,
+)
+from sfumato.reports.series import SeriesPoint
+from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
+
+
+def about_secrets(full: Figures) -> Iterator[str]:
+    """How exposed they are, and whether they are told from others."""
+    rows, planted = [], 0
+    for name, level, said in (
+        (LONGER, None, f"without privacy after {epochs_of(full, LONGER)} epochs"),
+        (NO_PRIVACY, None, f"without privacy after {epochs_of(full, NO_PRIVACY)} epochs"),
+        (OURS, 3.0, "with Selective-DPSGD at ε = 3"),
+        (LEARNED, 3.0, "with forms that are learned"),
+        (RANDOM_OUTPUT, None, "in models that were never trained"),
+    ):
+        mean, largest = full.point(name, level, EXPOSED), full.point(name, level, LARGEST)
+        if mean is not None and largest is not None:
+            rows.append(f"{shown(mean)} {said} ({_largest(largest)})")
+            planted = largest.n
+    if rows:
+        yield (
+            f"**Secrets that were planted ten times** have an exposure of {', '.join(rows)}. "
+            f"A secret that was never planted has {CHANCE} on average, the largest of {planted} "
+            f"such has {largest_by_chance(planted):.1f}, and 19.9 is the most: most of the "
+            f"{planted} were planted once."
+        )
+    guessed = [
+        f"{shown(point)} {when}"
+        for name, level, when in (
+            (LONGER, None, f"after {epochs_of(full, LONGER)} epochs without privacy"),
+            (NO_PRIVACY, None, f"after {epochs_of(full, NO_PRIVACY)} epochs without privacy"),
+            (OURS, 3.0, "with Selective-DPSGD at ε = 3"),
+            (LEARNED, 3.0, "with forms that are learned"),
+        )
+        if (point := full.point(name, level, AUC)) is not None
+    ]
+    if guessed:
+        yield (
+            "**Whether a secret was planted**, once mostly, is guessed from the model's loss with "
+            f"an AUC of {', '.join(guessed)}; 0.5 is a coin toss. The paper guesses names of "
+            "customers, which is another question."
+        )
+
+
+def _largest(point: SeriesPoint) -> str:
+    several = f", mean of {point.seeds} seeds" if point.seeds > 1 else ""
+    return f"the largest of {point.n}{several}: {number(point.value)}"
