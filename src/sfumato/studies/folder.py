@@ -115,6 +115,10 @@ class StudyFolder:
         """The file that marks a cell as finished."""
         return self.cell(key) / "cell.json"
 
+    def spent(self, key: str) -> Path:
+        """The note of how long a cell that is not finished has taken so far."""
+        return self.cell(key) / "spent.json"
+
     def lock(self, key: str) -> Path:
         """The lock that is held while a cell is computed."""
         return self.path / "locks" / key

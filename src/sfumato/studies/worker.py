@@ -4,7 +4,8 @@ Any number of workers may do this in one folder at once, started by one command 
 worker that holds a cell's lock computes the cell, after checking again that it is not finished. A
 worker that is killed loses its locks, and another one computes the cell again. The record of a cell
 is written last and in one step, so a cell is either finished or not begun. The record includes the
-time, the processor time and the peak memory.
+time and the processor time, with those of attempts that were killed (``attempts``), and the peak
+memory.
 
 As a process (``python -m sfumato.studies.worker``) it is started by the command that runs a study,
 reads its work from a pipe, and ends with that command.
@@ -32,6 +33,7 @@ from sfumato.core.errors import SfumatoError
 from sfumato.core.files import write_whole
 from sfumato.releases.payment import Payment
 from sfumato.studies import cell as cells
+from sfumato.studies.attempts import Spent, note_time
 from sfumato.studies.cell import Cell
 from sfumato.studies.deadline import Clock
 from sfumato.studies.folder import DONE, FAILED, StudyFolder
@@ -50,6 +52,11 @@ class Cost:
     seconds = 0.0
     cpu_seconds = 0.0
     peak_memory: int | None = None
+
+    def add(self, earlier: Spent) -> None:
+        """Count the time of earlier attempts, too."""
+        self.seconds += earlier.seconds
+        self.cpu_seconds += earlier.cpu_seconds
 
     def as_dict(self) -> dict[str, float | int | None]:
         """For the record of a cell."""
@@ -206,12 +213,15 @@ def compute_cell(work: Work, cell: Cell, told: Told = lambda *_: None) -> bool:
         work.folder.cell(cell.key).mkdir(parents=True, exist_ok=True)
         found: CellResult | None = None
         error: dict[str, str] | None = None
-        with measure_cost() as cost:
+        noted = work.folder.spent(cell.key)
+        with note_time(noted) as earlier, measure_cost() as cost:
             try:
                 found = compute(work.context(cell))
             except Exception as caught:
                 error = _say(caught)
+        cost.add(earlier)
         _write(work, cell, found, error, cost)
+        noted.unlink(missing_ok=True)
         told(cell, FAILED if found is None else DONE, cost.seconds)
         return True
 
