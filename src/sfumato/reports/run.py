@@ -27,6 +27,7 @@ from sfumato.reports.page import (
 )
 from sfumato.reports.samples import Showing
 from sfumato.reports.sections.attacked import attack_sentence, attacked, read_scores
+from sfumato.reports.sections.learned_forms import forms_section
 from sfumato.reports.sections.limits import (
     at_a_glance,
     guarantee_section,
@@ -79,6 +80,7 @@ def run_page(path: Path, showing: Showing) -> Page:
                 sections=[
                     guarantee_section(guarantee, _beside(content)),
                     _covered(settings),
+                    *forms_section(folder),
                     *rebuilt_section(_whole_plan(content), guarantee, scores),
                     *([] if found is None else [found]),
                 ],

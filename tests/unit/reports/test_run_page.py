@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from sfumato.core.errors import BadInput, InvalidArgument
+from sfumato.histograms.thresholds import solve_noise
 from sfumato.reports import write_report
+from sfumato.training.methods.forms import CONTRIBUTION, Forms
 from unit.reports.example_run import write_run
 from unit.reports.reading import HOSTILE_LINE, assert_sound
 
@@ -47,6 +49,34 @@ def test_a_private_tokenizer_stands_beside_the_level_of_the_model(finished: Path
     content["parts"] = {"tokenizer": {}}
     path.write_text(json.dumps(content))
     write_report(finished, overwrite=True)
+
+
+def test_learned_forms_are_listed(finished: Path) -> None:
+    assert "made-up" not in assert_sound(write_report(finished).path.read_bytes()).text()
+    noise = solve_noise(0.5, 1e-6, CONTRIBUTION)
+    counts = {"NUMBER": {"0000": 300.0, "": 100.0}, "<b>CODE": {"**********": 50.0}}
+    path = finished / "forms.json"
+    path.write_text(json.dumps(Forms(counts, noise, 900).as_dict()))
+    read = assert_sound(write_report(finished, overwrite=True).path.read_bytes())
+    cells = [one.text for one in read.all("td", "th")]
+    for row in (
+        ("NUMBER", "0000", "75.0%"),
+        ("NUMBER", "(no form)", "25.0%"),
+        ("<b>CODE", "**********", "100.0%"),
+    ):
+        start = next(at for at in range(len(cells)) if tuple(cells[at : at + 3]) == row)
+        assert start
+    assert "ε ≤ 0.5, a part of the level of the model" in read.text()
+    path.write_text(json.dumps(Forms({}, noise, 900).as_dict()))
+    read = assert_sound(write_report(finished, overwrite=True).path.read_bytes())
+    assert "none was frequent enough to be shown" in read.text()
+    many = {"NUMBER": {"0" * length: 9.0 for length in range(1, 90)}}
+    path.write_text(json.dumps(Forms(many, noise, 900).as_dict()))
+    read = assert_sound(write_report(finished, overwrite=True).path.read_bytes())
+    assert "The 60 first of 89 are listed." in read.text()
+    path.write_text('{"schema": 1, "forms": {"NUMBER": {"0": "x"}}}')
+    with pytest.raises(BadInput, match="damaged"):
+        write_report(finished, overwrite=True)
 
 
 def test_three_sentences_come_first_and_nothing_is_raw(finished: Path) -> None:

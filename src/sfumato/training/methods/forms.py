@@ -241,7 +241,7 @@ def forms_of_run(
     place = folder.forms.with_suffix("")
     note = DrawNote(place, {})
     if folder.forms.is_file():
-        return _same(_load(folder), note, noise), False
+        return _same(load_forms(folder), note, noise), False
     refuse_spent(place)
     if folder.ledger.exists():
         raise CannotResume(
@@ -274,7 +274,8 @@ def _same(found: Forms, note: DrawNote, noise: Noise) -> Forms:
     return found
 
 
-def _load(folder: RunFolder) -> Forms:
+def load_forms(folder: RunFolder) -> Forms:
+    """The forms that a run has released."""
     content = read_object(folder.forms, "the forms of made-up values")
     try:
         if content["schema"] != SCHEMA:
