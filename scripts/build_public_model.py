@@ -18,7 +18,8 @@ from sfumato.corpora.customersim import DialogueScript, generate_customersim
 from sfumato.models.bpe import train_bpe
 from sfumato.text.document import Document
 from sfumato.training.folder import RunFolder
-from sfumato.training.request import Request, train_model
+from sfumato.training.execution import train_model
+from sfumato.training.request import Request
 from sfumato.training.settings import Training
 from sfumato.vectors.load import public_words
 

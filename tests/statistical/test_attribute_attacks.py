@@ -26,8 +26,9 @@ from sfumato.attacks.model_target import open_model
 from sfumato.attacks.properties.telling import Teller, held_out, summarize
 from sfumato.core.randomness import Randomness
 from sfumato.text.document import Document
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.settings import Course, Privacy
 from statistical.budget import fits_share, rejects
 from statistical.test_membership import told_apart

@@ -50,12 +50,12 @@ from sfumato.federation.method import Federated, client_stream
 from sfumato.federation.server import Server
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.models.load import LoadedModel
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.loop import WatchSteps
 from sfumato.training.methods.base import TRAINING, Prepared, Task
 from sfumato.training.plan import LogicalBatch
 from sfumato.training.records import TokenRecords
-from sfumato.training.request import train_model
 from sfumato.training.run import Run
 
 ARRAYS, CONFIG = "arrays", "config"

@@ -43,7 +43,8 @@ def check_method(
     but the randomness that it is given, and write no text beside the model. Whether a step is worth
     what the plan charges for it cannot be seen here.
     """
-    from sfumato.training.request import Request, train_model
+    from sfumato.training.execution import train_model
+    from sfumato.training.request import Request
 
     made = build_method(method, settings)
     who = type(made).__name__

@@ -169,11 +169,11 @@ def train(
     from sfumato.files.layout import Layout
     from sfumato.files.source import Source
     from sfumato.training.control_codes import check_codes, with_codes
+    from sfumato.training.execution import train_model as run_training
     from sfumato.training.folder import RunFolder
     from sfumato.training.methods.promise import PolicyPromise
     from sfumato.training.objectives import kind_to_train
     from sfumato.training.request import Request
-    from sfumato.training.request import train_model as run_training
     from sfumato.training.run import named_policy
     from sfumato.training.settings import Training
 

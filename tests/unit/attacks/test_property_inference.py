@@ -28,8 +28,8 @@ from sfumato.core.randomness import Randomness
 from sfumato.files.layout import Layout
 from sfumato.results.scores import Scores
 from sfumato.text.document import Document
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
-from sfumato.training.request import train_model
 from unit.attacks.membership.small import public_words, request
 
 SEED = Randomness.reproducible
@@ -99,7 +99,7 @@ def test_the_next_attack_trains_no_model_again(
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a shadow was trained again")
 
-    monkeypatch.setattr("sfumato.training.request.train_model", refuse)
+    monkeypatch.setattr("sfumato.training.execution.train_model", refuse)
     steps: list[tuple[int, int]] = []
     again = run_attack(ATTACK, inputs, SEED(2), lambda *step: steps.append(step))
     assert again.details["log_odds"] == pytest.approx(found.details["log_odds"])

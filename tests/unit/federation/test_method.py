@@ -24,9 +24,10 @@ from sfumato.text.document import Document
 from sfumato.training import loop
 from sfumato.training.checkpoints import Checkpoint
 from sfumato.training.clipping.clippers import Clipping
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import TRAINING
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.run import Run
 from sfumato.training.settings import Course, Privacy
 from unit.training.runs import SETTINGS, Killed, same, tokenizer, weights

@@ -15,10 +15,10 @@ from sfumato.accounting.ledger import Ledger
 from sfumato.core.randomness import Randomness
 from sfumato.training import checkpoints, loop
 from sfumato.training.checkpoints import Saving, StepsLost
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.loop import Progress, fit
 from sfumato.training.methods.interleaved_steps import InterleavedRun
-from sfumato.training.request import train_model
 from sfumato.training.settings import Course
 from unit.training.methods.test_interleaved_runs import documents, request
 from unit.training.runs import (

@@ -26,6 +26,7 @@ from sfumato.policies.patterns import Digits
 from sfumato.text.document import Document
 from sfumato.training.clipping import release
 from sfumato.training.clipping.clippers import Clipping
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.loop import Progress
 from sfumato.training.methods.directional import Directional
@@ -35,7 +36,7 @@ from sfumato.training.methods.private import Private
 from sfumato.training.methods.promise import PolicyPromise
 from sfumato.training.methods.selective import SelectiveTraining
 from sfumato.training.payment import Bill
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.settings import Course, Privacy
 from unit.training.runs import SETTINGS, Killed, charged_in, some_documents, tokenizer
 from unit.training.test_vocabulary import DOCUMENTS as MANY

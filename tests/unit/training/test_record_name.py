@@ -13,12 +13,13 @@ from sfumato.core.errors import CannotResume, IncomparableGuarantees, InvalidArg
 from sfumato.guarantees.guarantee import Guarantee
 from sfumato.policies.parsing import combine_policies
 from sfumato.text.document import Document
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import build_method
 from sfumato.training.methods.interleaved import InterleavedPlan
 from sfumato.training.methods.promise import PolicyPromise
 from sfumato.training.plan import Plan
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.run import Run
 from sfumato.training.settings import Privacy
 from unit.training.runs import SETTINGS, small_plan, tokenizer

@@ -26,13 +26,14 @@ from sfumato.guarantees.guarantee import Guarantee, Notion
 from sfumato.models.bpe import train_bpe
 from sfumato.models.load import load_model
 from sfumato.text.document import Document
-from sfumato.training import request as requests
+from sfumato.training import execution
 from sfumato.training.checkpoints import Checkpoint
 from sfumato.training.clipping.clippers import Clipping
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.loop import Progress
 from sfumato.training.plan import PrivacyCaution
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.settings import Course, Privacy
 from unit.training.runs import (
     SETTINGS,
@@ -161,7 +162,7 @@ def test_a_run_killed_while_it_is_put_away_is_put_away_later(
     for step in ("save_model", "RunFolder.add_results", "RunFolder.write_guarantee"):
         owner, _, name = step.rpartition(".")
         with monkeypatch.context() as armed:
-            armed.setattr(getattr(requests, owner) if owner else requests, name, _killed)
+            armed.setattr(getattr(execution, owner) if owner else execution, name, _killed)
             with pytest.raises(Killed):
                 train_model(REQUEST, DOCUMENTS, folder, resume=True)
         kept = Checkpoint.load(folder.checkpoint).weights

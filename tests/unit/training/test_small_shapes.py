@@ -15,11 +15,12 @@ from sfumato.core.errors import InvalidArgument
 from sfumato.models.adapters import adapters_of
 from sfumato.policies.patterns import Digits
 from sfumato.text.document import Document
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import build_method
 from sfumato.training.methods.promise import PolicyPromise
 from sfumato.training.objectives import kind_to_train
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.run import Run
 from sfumato.training.settings import Course, Privacy
 from unit.training.runs import CONTEXT, SETTINGS, tokenizer

@@ -33,11 +33,12 @@ from sfumato.models.private_tokenizer import PrivateTokenizer, learn_privately, 
 from sfumato.models.tokenizer import Tokenizer
 from sfumato.text.document import Document
 from sfumato.training import vocabulary as vocabularies
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.directional import Directional
 from sfumato.training.methods.plain import Plain
 from sfumato.training.plan import Plan
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.run import Run
 from sfumato.training.sampling import sampling
 from sfumato.training.settings import Course, Privacy

@@ -130,8 +130,8 @@ def train_shadow(
     recipe: Request, documents: Sequence[Document], place: Path, number: int, seed: int
 ) -> ModelTarget:
     """One shadow, trained in a folder of its own, or found there."""
+    from sfumato.training.execution import train_model
     from sfumato.training.folder import RunFolder
-    from sfumato.training.request import train_model
 
     run = RunFolder(place / f"shadow-{number:03d}")
     asked = replace(recipe, corpus={"shadow": number}, seed=None if seed == UNSEEDED else seed)

@@ -122,7 +122,7 @@ def vectors_path(study: StudySpec, vectors: dict[str, Any] | None) -> Path | Non
 
 def compute_run(context: Context) -> CellResult:
     """Train, or resume a run that was killed."""
-    from sfumato.training.request import train_model
+    from sfumato.training.execution import train_model
 
     settings = context.cell.settings
     if settings["training"] is None:

@@ -50,9 +50,10 @@ from sfumato.core.json import write_number
 from sfumato.core.progress import QUIET
 from sfumato.core.randomness import Randomness
 from sfumato.text.document import Document
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import ANNOUNCED_TO, Announce
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.run import Run
 from sfumato.training.search.plan import SearchPlan
 from sfumato.training.search.scoring import HeldOutScore, PublicScore, Score, Scored, split_units

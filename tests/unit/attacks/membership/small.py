@@ -15,8 +15,9 @@ from sfumato.attacks.token_scores import TokenScores
 from sfumato.models.bpe import train_bpe
 from sfumato.models.tokenizer import Tokenizer
 from sfumato.text.document import Document
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.settings import Course, Privacy
 from sfumato.vectors.load import default_space
 

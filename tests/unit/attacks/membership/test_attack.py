@@ -26,8 +26,9 @@ from sfumato.corpora.canaries import Canary
 from sfumato.files.layout import Layout
 from sfumato.results.scores import Scores
 from sfumato.text.document import Document
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.settings import Privacy
 from unit.attacks.membership.small import (
     World,

@@ -15,7 +15,7 @@ from sfumato.attacks.membership.shadows import UNSEEDED, draw_halves, recipe_of,
 from sfumato.attacks.token_scores import ScoreStore
 from sfumato.core.errors import BadInput, InvalidArgument, StorageFailed
 from sfumato.core.randomness import Randomness
-from sfumato.training import request as requests
+from sfumato.training import execution
 from sfumato.training.folder import RunFolder
 from sfumato.training.settings import Course
 from unit.attacks.membership.small import World, documents, made_up, request, tokenizer
@@ -86,7 +86,7 @@ def test_a_killed_attack_goes_on_where_it_was(
 ) -> None:
     """And ends where it would have ended: shadows that were finished are not touched."""
     whole = shadowed(tmp_path / "whole", count=4)
-    honest, calls = requests.train_model, list[tuple[str, bool]]()
+    honest, calls = execution.train_model, list[tuple[str, bool]]()
 
     def watched(asked: Any, some: Any, folder: RunFolder, *, resume: bool = False) -> Any:
         calls.append((folder.path.name, resume))
@@ -100,7 +100,7 @@ def test_a_killed_attack_goes_on_where_it_was(
 
         return honest(asked, some, folder, resume=resume, announce=lambda *_: stop)
 
-    monkeypatch.setattr(requests, "train_model", watched)
+    monkeypatch.setattr(execution, "train_model", watched)
     with pytest.raises(Killed):
         shadowed(tmp_path / "killed", count=4)
     # Another seed, or none, must not matter: the halves and seeds were kept.

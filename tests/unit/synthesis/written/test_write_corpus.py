@@ -87,7 +87,7 @@ def test_the_run_knows_its_codes_and_was_trained_on_them(
         seen.extend(one.text for one in documents)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sfumato.training.request.train_model", watch)
+    monkeypatch.setattr("sfumato.training.execution.train_model", watch)
     with pytest.raises(KeyboardInterrupt):
         sfumato.train(
             trained / "private.jsonl", tmp_path / "run", epsilon=8, model="lstm", settings=TINY,

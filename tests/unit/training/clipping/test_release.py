@@ -27,6 +27,7 @@ from sfumato.training.clipping.release import (
 )
 from sfumato.training.clipping.rounding import bound_formed, together
 from sfumato.training.clipping.slots import Records
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import (
     Prepared,
@@ -36,7 +37,7 @@ from sfumato.training.methods.base import (
     prepare_steps,
 )
 from sfumato.training.plan import Plan
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.settings import Privacy
 from sfumato.training.steps import PrivateStep
 from unit.training.runs import SETTINGS, small_plan, some_documents, tokenizer

@@ -11,10 +11,11 @@ import pytest
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.training.clipping.clippers import Clipping
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import TrainingMethod, build_method
 from sfumato.training.methods.directional import Directional, DirectionalPlan, PerRecord
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.run import Run
 from sfumato.training.sampling import Shuffled
 from sfumato.training.settings import Privacy, Training

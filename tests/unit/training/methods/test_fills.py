@@ -23,6 +23,7 @@ from sfumato.text.document import Document
 from sfumato.text.language import guess_language
 from sfumato.text.span import Span, Spans
 from sfumato.text.words import Words
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods import streams
 from sfumato.training.methods.base import build_method
@@ -42,7 +43,7 @@ from sfumato.training.methods.streams import (
     split_each,
 )
 from sfumato.training.records import Cut, TokenRecords
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.settings import Course, Privacy
 from unit.training.runs import SETTINGS, small_model, tokenizer
 

@@ -32,6 +32,7 @@ from sfumato.histograms.thresholds import Contribution, Noise, solve_noise
 from sfumato.mechanisms.surrogates.form import FREE
 from sfumato.policies.patterns import Digits
 from sfumato.text.document import Document
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods import forms, streams
 from sfumato.training.methods.base import build_method
@@ -50,7 +51,7 @@ from sfumato.training.methods.forms import (
 from sfumato.training.methods.promise import PolicyPromise
 from sfumato.training.methods.streams import Split
 from sfumato.training.records import TokenRecords
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.run import Run
 from sfumato.training.settings import Course, Privacy
 from teams import all_done, run_as_team
@@ -614,4 +615,4 @@ def test_a_file_of_forms_that_cannot_be_drawn_from_is_damaged(
     folder = RunFolder(tmp_path)
     folder.forms.write_text(json.dumps(Forms({"PHONE": each}, NOISE, 50).as_dict()))
     with pytest.raises(BadInput, match="damaged"):
-        forms._load(folder)
+        forms.load_forms(folder)

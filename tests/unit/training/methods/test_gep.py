@@ -16,13 +16,14 @@ from sfumato.core.randomness import Randomness
 from sfumato.text.document import Document
 from sfumato.training import loop
 from sfumato.training.clipping.clippers import Clipping
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods import anchors, gep
 from sfumato.training.methods.anchors import label_in_turn, main_directions, read_public
 from sfumato.training.methods.base import build_method
 from sfumato.training.methods.gep import Gep
 from sfumato.training.methods.private import Private
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.run import Run
 from sfumato.training.settings import Course, Privacy
 from unit.training.runs import (

@@ -24,6 +24,7 @@ from sfumato.policies.parsing import parse_policy
 from sfumato.policies.patterns import Digits
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import (
     TokenMaterial,
@@ -39,7 +40,7 @@ from sfumato.training.methods.streams import selective_streams
 from sfumato.training.methods.stretch_records import stretch_records
 from sfumato.training.plan import Plan, PrivacyCaution
 from sfumato.training.records import Cut
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.settings import Course, Privacy, Training
 
 TEXTS = ["Code 42 is mine", "Nothing here", "Ring 12345 or 678 now", "A plain line", "Room 9"]

@@ -13,13 +13,14 @@ from sfumato.cli.main import main
 from sfumato.policies.parsing import combine_policies
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import build_method
 from sfumato.training.methods.promise import PolicyPromise
 from sfumato.training.methods.redacted import Redacted
 from sfumato.training.methods.streams import selective_streams
 from sfumato.training.records import Cut
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.settings import Privacy
 from unit.training.runs import SETTINGS, same, small_model, tokenizer, weights
 

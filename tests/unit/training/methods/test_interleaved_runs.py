@@ -16,13 +16,14 @@ from sfumato.guarantees.guarantee import Notion
 from sfumato.policies.parsing import combine_policies
 from sfumato.text.document import Document
 from sfumato.training.checkpoints import Checkpoint, StepsLost
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import build_method
 from sfumato.training.methods.interleaved import Interleaved
 from sfumato.training.methods.interleaved_steps import InterleavedRun
 from sfumato.training.methods.promise import PolicyPromise
 from sfumato.training.methods.stretch_records import Step
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.settings import Course, Privacy
 from unit.training.runs import SETTINGS, Killed, charged_in, same, tokenizer, weights
 

@@ -18,6 +18,7 @@ from sfumato.models.load import LoadedModel, load_model
 from sfumato.policies.parsing import combine_policies
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.loop import fit
 from sfumato.training.methods.base import build_method
@@ -26,7 +27,7 @@ from sfumato.training.methods.selective import PublicCourse
 from sfumato.training.methods.streams import PublicSteps, selective_streams
 from sfumato.training.plan import Plan
 from sfumato.training.records import Cut
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.run import Run
 from sfumato.training.settings import Course, Privacy
 

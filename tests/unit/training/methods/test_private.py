@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from sfumato.core.errors import CannotResume, InvalidArgument
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.plain import Plain
 from sfumato.training.methods.private import Private
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.run import Run
 from sfumato.training.settings import Privacy, Training
 from sfumato.training.stages import scale_stages

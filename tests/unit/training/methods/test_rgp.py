@@ -25,11 +25,12 @@ from sfumato.training.clipping.recording import Recording
 from sfumato.training.clipping.release import GaussianRelease, StepNoise
 from sfumato.training.clipping.rounding import MeasuredNorms, together
 from sfumato.training.clipping.slots import Records
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import build_method
 from sfumato.training.methods.private import Private
 from sfumato.training.methods.rgp import Rgp
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.run import Run
 from sfumato.training.settings import Course, Privacy, Training
 from unit.training.runs import (

@@ -22,12 +22,13 @@ from sfumato.policies.patterns import Digits, Regex
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
 from sfumato.text.span import Span, Spans
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import build_method
 from sfumato.training.methods.promise import LINK_LEAK, PolicyPromise
 from sfumato.training.methods.selective import SelectiveTraining
 from sfumato.training.plan import Plan
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.settings import Privacy
 from unit.training.runs import tokenizer
 

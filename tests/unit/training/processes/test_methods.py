@@ -24,10 +24,11 @@ from sfumato.policies.patterns import Digits
 from sfumato.text.document import Document
 from sfumato.training import features
 from sfumato.training.clipping.clippers import choose_clipping
+from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import build_method
 from sfumato.training.methods.promise import PolicyPromise
-from sfumato.training.request import Request, train_model
+from sfumato.training.request import Request
 from sfumato.training.settings import Course, Privacy
 from teams import all_done, run_as_team
 from unit.training.runs import SETTINGS, tokenizer
