@@ -215,9 +215,10 @@ def accountings() -> Iterator[str]:
     """What the paper prints of its own setting, and what is proven of it."""
     yield (
         f"The paper trains with σ = {PAPER_NOISE} for {PAPER_EPOCHS} epochs and prints ε = "
-        f"{PAPER_LEVEL} at δ = 8e-05. That counts a paragraph once per epoch, as if which "
-        "paragraphs are in a batch were secret; but public steps on the same batch have no noise, "
-        "and a paragraph with K numbers is in K private steps of each epoch and releases K states. "
+        f"{PAPER_LEVEL} at δ = 8e-05. That accounts for the gradients of random batches, takes "
+        "these batches for secret and counts no states; but public steps on the same paragraphs "
+        "have no noise and show which they are, and a paragraph with K numbers is in K private "
+        "steps of each epoch and releases K states. "
         "[What is proven](../how-to-train-selectively.md#interleaved) of the same noise, for a "
         f"paragraph with one number and for that with the most, which has {MOST_NUMBERS}:"
     )
