@@ -28,7 +28,7 @@ from selective_figures import (
     epochs_of,
     most_together,
 )
-from selective_secrets import about_secrets
+from selective_secrets import about_one_secret, about_secrets
 from selective_tables import main_table
 from sfumato.reports.series import SeriesPoint
 from sfumato.results.row import NO_PRIVACY
@@ -38,15 +38,16 @@ HERE = Path(__file__).parent
 FULL = "selective-customersim"
 SEARCH = "selective-schedule"
 START = "selective-customersim-start"
+ALONE = "selective-customersim-secret"
 
 
 def main() -> None:
     """Print the page."""
-    kept = (Figures.read(HERE / "figures" / f"{one}.json") for one in (FULL, SEARCH, START))
+    kept = (Figures.read(HERE / "figures" / f"{one}.json") for one in (FULL, SEARCH, START, ALONE))
     print("\n".join(page(*kept)))
 
 
-def page(full: Figures, search: Figures, start: Figures) -> list[str]:
+def page(full: Figures, search: Figures, start: Figures, alone: Figures) -> list[str]:
     """All of it in Markdown."""
     return [
         "# Selective-DPSGD on all of CustomerSim",
@@ -69,16 +70,20 @@ def page(full: Figures, search: Figures, start: Figures) -> list[str]:
         "",
         *from_a_start(start),
         "",
+        "## One secret alone",
+        "",
+        *about_one_secret(alone),
+        "",
         "## What was aimed at",
         "",
         "Reached or missed is the figure, not its interval. Perplexities are per token of the "
         "paper.",
         "",
-        *table(("aim", "found", ""), aims(full, start)),
+        *table(("aim", "found", ""), aims(full, start, alone)),
         "",
         f"An exposure of 15 is near the most that {PLANTED} secrets with one beginning can have on "
         f"average: {most_together(PLANTED):.1f}, if a model held them for the {PLANTED} likeliest "
-        f"of all {SECRETS:,}. The paper plants one.",
+        f"of all {SECRETS:,}. The paper plants one, whose exposure can be {most_together(1):.1f}.",
         "",
         "## How the schedule was searched",
         "",
@@ -86,7 +91,7 @@ def page(full: Figures, search: Figures, start: Figures) -> list[str]:
         "",
         "## Where this was computed",
         "",
-        *where(full, search, start),
+        *where(full, search, start, alone),
     ]
 
 
@@ -296,7 +301,7 @@ def about_the_search(search: Figures) -> Iterator[str]:
     yield from table(("setting", "perplexity", "private tokens", "other tokens"), lines)
 
 
-def where(full: Figures, search: Figures, start: Figures) -> Iterator[str]:
+def where(full: Figures, search: Figures, start: Figures, alone: Figures) -> Iterator[str]:
     """Commands, time, and what is missing."""
     yield "```sh"
     yield "python studies/public_dialogues.py PUBLIC"
@@ -310,18 +315,25 @@ def where(full: Figures, search: Figures, start: Figures) -> Iterator[str]:
         "--allow-path PUBLIC"
     )
     yield (
+        "SFUMATO_RESOURCES=RESOURCES SFUMATO_PUBLIC=PUBLIC sfumato study run "
+        "studies/selective-customersim-secret.toml --workers 2 --allow-path RESOURCES "
+        "--allow-path PUBLIC"
+    )
+    yield (
         "SFUMATO_PUBLIC=PUBLIC sfumato study run studies/selective-schedule.toml --workers 2 "
         "--allow-path PUBLIC"
     )
     yield "```"
     yield ""
-    for said, one in (("The study", full), ("The public start", start), ("The search", search)):
+    studies = (full, start, alone, search)
+    for said, one in zip(("study", "public start", "secret alone", "search"), studies, strict=True):
         took, cells = spoken(one.content["cpu_seconds"]), one.content["cells"]
-        yield f"{said}: {one.content['done']} of {cells} cells, {took} of processor time."
+        yield f"The {said}: {one.content['done']} of {cells} cells, {took} of processor time."
     yield "What a model took before it was interrupted is not counted."
-    if any(one.content.get("elsewhere") for one in (full, start, search)):
+    if any(one.content.get("elsewhere") for one in studies):
         yield "It was computed in parts, on two machines, whose times do not compare."
     missing = [*full.missing(), *(f"from a public start, {one}" for one in start.missing())]
+    missing += [f"with one secret alone, {one}" for one in alone.missing()]
     if missing:
         yield ""
         yield f"Not computed yet: {'; '.join(missing)}."

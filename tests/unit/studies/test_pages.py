@@ -20,7 +20,15 @@ PAGES = (
     (
         "selective_page",
         "selective-customersim",
-        ("selective-customersim", "selective-schedule", "selective-customersim-start"),
+        (
+            *("selective-customersim", "selective-schedule"),
+            *("selective-customersim-start", "selective-customersim-secret"),
+        ),
+    ),
+    (
+        "selective_wikitext2_page",
+        "selective-wikitext2",
+        ("selective-wikitext2", "selective-wikitext2-start"),
     ),
     ("imperfect_page", "imperfect-policy", ("imperfect-policy",)),
     ("smdp_smollm2_page", "smdp-smollm2", ("smdp-smollm2",)),
@@ -311,7 +319,10 @@ def test_the_gallery_says_whether_hiding_numbers_is_told_from_hiding_all() -> No
 
 @pytest.mark.parametrize(
     "name",
-    ["kept", "gpt2_tokens", "selective_figures", "equal_leakage", "staying", "thesis_figures"],
+    [
+        *("kept", "gpt2_tokens", "selective_figures", "selective_secrets"),
+        *("equal_leakage", "staying", "thesis_figures"),
+    ],
 )
 def test_examples_of_the_scripts_hold(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     failed, tried = doctest.testmod(loaded(name, monkeypatch))
