@@ -26,8 +26,9 @@ PLANTED, SECRETS = 20, 1_000_000
 OURS, LONGER = "Selective-DPSGD", "no privacy, longer"
 FILLED, MASKED = "made-up values alone", "masks alone"
 FORMED, LEARNED = f"{OURS}, forms known", f"{OURS}, forms learned"
+LARGER, OURS_LARGER = "no privacy, larger steps", f"{OURS}, larger steps"
 ORDER = (
-    *(NO_PRIVACY, LONGER, OURS, LEARNED, FORMED, f"{OURS}, masks"),
+    *(NO_PRIVACY, LONGER, LARGER, OURS, LEARNED, OURS_LARGER, FORMED, f"{OURS}, masks"),
     *("twice", "interleaved", "DP-SGD"),
 )
 LAST = (FILLED, MASKED, RANDOM_OUTPUT)
@@ -113,5 +114,7 @@ WIKITEXT2 = Paper(
         "DP-SGD": (305.86, 0.27, 4.89),
         "interleaved": (160.04, 0.31, 4.91),
         LEARNED: (160.04, 0.31, 4.91),
+        LARGER: (60.98, 0.36, None),
+        OURS_LARGER: (160.04, 0.31, 4.91),
     },
 )

@@ -158,7 +158,7 @@ def findings(full: Figures, start: Figures) -> Iterator[str]:
     yield from _beside_no_noise(full)
     yield from _beside_masks(full)
     yield from _beside_dp_sgd(full, start)
-    yield from about_secrets(full)
+    yield from about_secrets(full, "names of customers")
 
 
 def _with_learned_forms(full: Figures, plain: SeriesPoint | None) -> Iterator[str]:

@@ -9,10 +9,12 @@ from selective_figures import (
     AUC,
     CHANCE,
     EXPOSED,
+    LARGER,
     LARGEST,
     LEARNED,
     LONGER,
     OURS,
+    OURS_LARGER,
     SECRETS,
     epochs_of,
     largest_by_chance,
@@ -21,16 +23,10 @@ from sfumato.reports.series import SeriesPoint
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 
 
-def about_secrets(full: Figures) -> Iterator[str]:
-    """How exposed they are, and whether they are told from others."""
+def about_secrets(full: Figures, guessed_there: str) -> Iterator[str]:
+    """How exposed they are, and whether they are told from others, as the paper does of some."""
     rows, planted = [], 0
-    for name, level, said in (
-        (LONGER, None, f"without privacy after {epochs_of(full, LONGER)} epochs"),
-        (NO_PRIVACY, None, f"without privacy after {epochs_of(full, NO_PRIVACY)} epochs"),
-        (OURS, 3.0, "with Selective-DPSGD at ε = 3"),
-        (LEARNED, 3.0, "with forms that are learned"),
-        (RANDOM_OUTPUT, None, "in models that were never trained"),
-    ):
+    for name, level, said in _models(full):
         mean, largest = full.point(name, level, EXPOSED), full.point(name, level, LARGEST)
         if mean is not None and largest is not None:
             rows.append(f"{shown(mean)} {said} ({_largest(largest)})")
@@ -43,21 +39,30 @@ def about_secrets(full: Figures) -> Iterator[str]:
             f"{planted} were planted once."
         )
     guessed = [
-        f"{shown(point)} {when}"
-        for name, level, when in (
-            (LONGER, None, f"after {epochs_of(full, LONGER)} epochs without privacy"),
-            (NO_PRIVACY, None, f"after {epochs_of(full, NO_PRIVACY)} epochs without privacy"),
-            (OURS, 3.0, "with Selective-DPSGD at ε = 3"),
-            (LEARNED, 3.0, "with forms that are learned"),
-        )
-        if (point := full.point(name, level, AUC)) is not None
+        f"{shown(point)} {said}"
+        for name, level, said in _models(full)
+        if name != RANDOM_OUTPUT and (point := full.point(name, level, AUC)) is not None
     ]
     if guessed:
         yield (
             "**Whether a secret was planted**, once mostly, is guessed from the model's loss with "
-            f"an AUC of {', '.join(guessed)}; 0.5 is a coin toss. The paper guesses names of "
-            "customers, which is another question."
+            f"an AUC of {', '.join(guessed)}; 0.5 is a coin toss. The paper guesses "
+            f"{guessed_there}, which is another question."
         )
+
+
+def _models(full: Figures) -> Iterator[tuple[str, float | None, str]]:
+    """The models that sentences speak of, and what they are called there."""
+    for name, how in (
+        (LONGER, "without privacy after {} epochs"),
+        (NO_PRIVACY, "without privacy after {} epochs"),
+        (LARGER, "without privacy after {} epochs of larger steps"),
+    ):
+        yield name, None, how.format(epochs_of(full, name))
+    yield OURS, 3.0, "with Selective-DPSGD at ε = 3"
+    yield LEARNED, 3.0, "with forms that are learned"
+    yield OURS_LARGER, 3.0, "with forms that are learned and larger steps"
+    yield RANDOM_OUTPUT, None, "in models that were never trained"
 
 
 def _largest(point: SeriesPoint) -> str:

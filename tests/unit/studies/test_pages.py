@@ -13,6 +13,11 @@ from typing import Any
 
 import pytest
 
+from sfumato.corpora.wikitext import read_wikitext
+from sfumato.policies.patterns import Digits
+from sfumato.training.methods.streams import split_each
+
+EMPTY: dict[str, Any] = {"rows": [], "runs": []}
 ROOT = Path(__file__).parents[3]
 FIGURES = ROOT / "studies" / "figures"
 # The module that writes a page, the page, and the figures that it is written from.
@@ -25,11 +30,7 @@ PAGES = (
             *("selective-customersim-start", "selective-customersim-secret"),
         ),
     ),
-    (
-        "selective_wikitext2_page",
-        "selective-wikitext2",
-        ("selective-wikitext2", "selective-wikitext2-start"),
-    ),
+    ("selective_wikitext2_page", "selective-wikitext2", ("selective-wikitext2",)),
     ("imperfect_page", "imperfect-policy", ("imperfect-policy",)),
     ("smdp_smollm2_page", "smdp-smollm2", ("smdp-smollm2",)),
     ("equal_leakage_page", "equal-leakage", ("equal-leakage",)),
@@ -179,7 +180,7 @@ def test_a_sentence_takes_its_numbers_from_the_rows(
         for seed in range(seeds)
         for metric, count in ((module.EXPOSED, 20), (module.LARGEST, planted))
     ]
-    (said,) = module.about_secrets(module.Figures({"rows": rows, "runs": []}))
+    (said,) = module.about_secrets(module.Figures({"rows": rows, "runs": []}), "names")
     assert f"largest of {planted}{', mean of 3 seeds' if seeds > 1 else ''}: 16.0" in said
     assert f"{module.largest_by_chance(planted):.1f}" in said
 
@@ -246,6 +247,17 @@ def test_a_change_is_told_in_both_directions(
 ) -> None:
     module = loaded("imperfect_page", monkeypatch)
     assert module.Difference(sum(ends) / 2, *ends, 3).change == said
+
+
+@pytest.mark.resources
+def test_the_paragraph_with_the_most_numbers_has_as_many_as_the_page_says(
+    resources: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = loaded("selective_wikitext2_page", monkeypatch)
+    documents = list(read_wikitext(resources / "data" / "wikitext-2" / "train.raw.gz"))
+    found = [len(one.private) for one in split_each(documents, Digits())]
+    assert max(found) == module.MOST_NUMBERS
+    assert f"all {len(found):,} paragraphs" in "".join(module.introduction(module.Figures(EMPTY)))
 
 
 def test_a_difference_may_be_of_later_seeds_alone(monkeypatch: pytest.MonkeyPatch) -> None:
