@@ -51,13 +51,12 @@ def isotonic_rows(rows: Floats, weights: ArrayLike) -> Floats:
     of the mean from a to b.
     """
     heavy = np.asarray(weights, dtype=np.float64)
-    places = rows.shape[1]
-    sums = np.zeros((len(rows), places + 1))
-    np.cumsum(rows * heavy, axis=1, out=sums[:, 1:])
-    masses = np.concatenate([[0.0], np.cumsum(heavy)])
+    weighed = rows * heavy
     fitted = np.full(rows.shape, -np.inf)
-    for start in range(places):
-        means = (sums[:, start + 1 :] - sums[:, [start]]) / (masses[start + 1 :] - masses[start])
+    for start in range(rows.shape[1]):
+        # Added up anew from each start: a difference of two long sums would lose the digits of a
+        # light value beside heavy ones.
+        means = np.cumsum(weighed[:, start:], axis=1) / np.cumsum(heavy[start:])
         smallest = np.minimum.accumulate(means[:, ::-1], axis=1)[:, ::-1]
         np.maximum(fitted[:, start:], smallest, out=fitted[:, start:])
     return fitted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
@@ -27,6 +27,7 @@ def test_it_is_scikit_learn_s(pairs: list[tuple[float, float]]) -> None:
 
 
 @given(weighed)
+@example([(904233.0, 51.0), (986158.0, 91.0), (0.5, 0.012)])  # a light value beside heavy ones
 def test_both_ways_of_computing_agree(pairs: list[tuple[float, float]]) -> None:
     values, weights = map(np.array, zip(*pairs, strict=True))
     rows = np.stack([values, -values, values[::-1]])
