@@ -17,8 +17,8 @@ from sfumato.core.randomness import Randomness
 from sfumato.corpora.customersim import DialogueScript, generate_customersim
 from sfumato.models.bpe import train_bpe
 from sfumato.text.document import Document
-from sfumato.training.folder import RunFolder
 from sfumato.training.execution import train_model
+from sfumato.training.folder import RunFolder
 from sfumato.training.request import Request
 from sfumato.training.settings import Training
 from sfumato.vectors.load import public_words

@@ -8,6 +8,7 @@ from kept import Figures, number, shown
 from selective_figures import (
     AUC,
     CHANCE,
+    CUSTOMERSIM,
     EXPOSED,
     LARGER,
     LARGEST,
@@ -81,7 +82,8 @@ def about_one_secret(alone: Figures) -> Iterator[str]:
         if point is not None:
             said.append(
                 f"an exposure of {number(point.value)} bits {how}, so that it is "
-                f"{_rank(point.value)} of {SECRETS:,}"
+                f"{_rank(point.value)} of {SECRETS:,} (perplexity per token of the paper: "
+                f"{shown(CUSTOMERSIM.per_token(alone, name, level))})"
             )
     if not said:
         yield "Not computed yet."
