@@ -3,7 +3,7 @@
 While a cell is computed, a file beside it says every few seconds how long that has taken so far. A
 process that is killed leaves the file, and whoever computes the cell next adds to it; so the record
 of a model that was trained in three nights says what three nights took, up to the last note of
-each. An attempt that failed by itself is not counted: what is tried again then begins anew.
+each. An attempt that failed by itself is not counted.
 """
 
 from __future__ import annotations
