@@ -53,6 +53,9 @@ def canaries(  # noqa: PLR0913  # a command's options are its parameters
         str,
         typer.Option("-k", "--repetitions", help="How often; a comma list for several canaries."),
     ] = "10",
+    alone: Annotated[
+        bool, typer.Option("--alone", help="As documents of their own, at the end (txt, jsonl).")
+    ] = False,
     field: options.FieldOption = options.TEXT,
     file_format: options.FormatOption = None,
     encoding: options.EncodingOption = "utf-8",
@@ -73,6 +76,7 @@ def canaries(  # noqa: PLR0913  # a command's options are its parameters
         secret=secret,
         digits=digits,
         repetitions=_counts(repetitions),
+        alone=alone,
         field=options.only_field(field),
         format=file_format,
         encoding=encoding,

@@ -4,6 +4,10 @@ A canary is a sentence such as "My ID is 145572.". The secret belongs to no pers
 here, planted a known number of times at known places, and later looked for in a model's output
 (Carlini et al. 2019, "The secret sharer"). So the manifest may contain it in plain text.
 
+Canaries stand between the sentences of documents, or *alone*, as documents of their own
+(``lone_canaries``). The two are not the same test: a model that is asked for a secret at the
+beginning of a text has read a lone canary in just that place, but a planted one never.
+
 Places are chosen in two steps, so that a corpus can be streamed: ``plan_insertions`` draws the
 documents and needs only their number, ``insert_canaries`` then passes over them once. A canary is
 inserted between sentences or lines, never inside one. The rule for the end of a sentence is
@@ -186,6 +190,36 @@ def insert_canaries(
             f"the plan is for {len(plan.repetitions)} canaries, {len(canaries)} were given"
         )
     return _insert(documents, plan, canaries)
+
+
+def lone_canaries(
+    documents: int, repetitions: Sequence[int], canaries: Sequence[Canary]
+) -> tuple[list[Document], Manifest]:
+    """Canaries as documents of their own, to be added behind so many others, and their manifest.
+
+    >>> added, manifest = lone_canaries(5, [2], [Canary()])
+    >>> added[0].text, [place.document for place in manifest.places]
+    ('My ID is 145572.', [5, 6])
+    """
+    at_least("documents", documents, 0)
+    _same_number(canaries, repetitions)
+    added: list[Document] = []
+    places: list[Place] = []
+    for number, (canary, count) in enumerate(zip(canaries, repetitions, strict=True)):
+        for time in range(at_least("repetitions", count, 0, MOST_DOCUMENTS)):
+            name = f"canary-{number + 1}-{time + 1}"
+            place = Place(documents + len(added), name, number, 0, len(canary.text), "", "")
+            added.append(Document(canary.text, id=name, author=name))
+            places.append(place)
+    plan = InsertionPlan(documents + len(added), tuple(repetitions), {})
+    return added, Manifest(tuple(canaries), plan, tuple(places))
+
+
+def _same_number(canaries: Sequence[Canary], repetitions: Sequence[int]) -> None:
+    if len(canaries) != len(repetitions):
+        raise InvalidArgument(
+            f"{len(canaries)} secrets need as many repetitions, not {len(repetitions)}"
+        )
 
 
 def remove_canaries(text: str, places: Iterable[Place]) -> str:

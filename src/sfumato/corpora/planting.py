@@ -14,7 +14,14 @@ from pathlib import Path
 from sfumato.core.errors import InvalidArgument, MalformedRecord
 from sfumato.core.files import refuse_existing, write_whole
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.canaries import Canary, Manifest, Place, insert_canaries, plan_insertions
+from sfumato.corpora.canaries import (
+    Canary,
+    Manifest,
+    Place,
+    insert_canaries,
+    lone_canaries,
+    plan_insertions,
+)
 from sfumato.corpora.labeled import read_labeled
 from sfumato.files.formats import of_path
 from sfumato.files.output import is_stream, write_corpus
@@ -66,6 +73,26 @@ def plant_in_file(
                 places.extend(found)
             output.write(chunk.rewritten(edited))
     manifest = Manifest(tuple(canaries), schedule, tuple(places))
+    write_whole(beside, (json.dumps(manifest.as_dict(), indent=2) + "\n").encode())
+    return manifest
+
+
+def plant_alone(
+    source: Source,
+    target: Path,
+    canaries: Sequence[Canary],
+    repetitions: Sequence[int],
+    *,
+    overwrite: bool = False,
+) -> Manifest:
+    """Write the corpus with canaries as documents of their own at its end, and the manifest."""
+    refuse_adding(source, target)
+    beside = target.with_name(target.name + ".canaries.json")
+    for path in (target, beside):
+        refuse_existing(path, overwrite=overwrite)
+    documents = sum(1 for _ in source.documents())
+    added, manifest = lone_canaries(documents, repetitions, canaries)
+    add_documents(source, target, added, overwrite=overwrite)
     write_whole(beside, (json.dumps(manifest.as_dict(), indent=2) + "\n").encode())
     return manifest
 

@@ -26,8 +26,10 @@ from torch.nn import functional
 from sfumato.core.errors import InvalidArgument
 from sfumato.models.tokenizer import IGNORED
 
-# Scores at a time: few enough for the cache, enough for an efficient product.
+# Scores at a time: few enough for the cache, enough for an efficient product. Products of few digits
+# are quicker, so that more places are worth more.
 SCORES_AT_A_TIME = 500_000
+SHORT_SCORES_AT_A_TIME = 2_000_000
 
 
 class Expected(NamedTuple):
@@ -76,12 +78,15 @@ class OutputLayer(nn.Linear):
         if self.expected is None:
             return functional.linear(input, self.weight, self.bias)
         labels, weights = by_place(input, self.expected)
-        # Under autocast, too, in the precision of the weight.
         states = input.flatten(0, 1).to(self.weight.dtype)
         kind = input.device.type if input.device.type != "meta" else "cpu"
+        # Autocast says what products are computed in; all else is in the precision of the weight.
+        products = states.dtype
+        if torch.is_autocast_enabled(kind) and products == torch.float32:
+            products = torch.get_autocast_dtype(kind)
         with torch.autocast(kind, enabled=False):
             losses: Tensor = _SlicedLosses.apply(  # type: ignore[no-untyped-call]
-                states, self.weight, self.bias, labels, weights
+                states, self.weight, self.bias, labels, weights, products
             )
         return losses.view(*input.shape[:2], 1)
 
@@ -112,9 +117,9 @@ def fine(dtype: torch.dtype) -> torch.dtype:
     return torch.float32 if dtype in (torch.bfloat16, torch.float16) else dtype
 
 
-def slices(places: int, classes: int) -> Iterator[slice]:
+def slices(places: int, classes: int, most: int = SCORES_AT_A_TIME) -> Iterator[slice]:
     """Some places at a time."""
-    size = max(1, SCORES_AT_A_TIME // classes)
+    size = max(1, most // classes)
     return (slice(start, start + size) for start in range(0, places, size))
 
 
@@ -153,12 +158,14 @@ class _SlicedLosses(torch.autograd.Function):
         bias: Tensor | None,
         labels: Tensor,
         weights: Tensor,
+        products: torch.dtype,
     ) -> Tensor:
         if not any(ctx.needs_input_grad):
             return sliced_losses(states, (weight, bias), labels, weights)
         ctx.trained = (weight.requires_grad, bias is not None and bias.requires_grad)
+        ctx.products = products
         losses, *gradients = _with_gradients(
-            states, (weight, bias), labels, weights, trained=ctx.trained
+            states, (weight, bias), labels, weights, trained=ctx.trained, products=products
         )
         ctx.save_for_backward(states, weight, bias, labels, weights, *gradients)
         return losses
@@ -171,9 +178,14 @@ class _SlicedLosses(torch.autograd.Function):
             gradients = [None if one is None else one * factor.to(one) for one in formed]
         else:
             _, *gradients = _with_gradients(
-                states, (weight, bias), labels, weights * upstream, trained=ctx.trained
+                states,
+                (weight, bias),
+                labels,
+                weights * upstream,
+                trained=ctx.trained,
+                products=ctx.products,
             )
-        return *gradients, None, None
+        return *gradients, None, None, None
 
 
 def _with_gradients(
@@ -183,24 +195,32 @@ def _with_gradients(
     weights: Tensor,
     *,
     trained: tuple[bool, bool],
+    products: torch.dtype,
 ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-    """Losses, and the gradients of their sum by states, and by weight and bias if trained."""
+    """Losses, and the gradients of their sum by states, and by weight and bias if trained.
+
+    Factors of products are rounded to ``products``, and what is added up over slices is not.
+    """
     weight, bias = layer
     of_weight = torch.zeros_like(weight) if trained[0] else None
     of_bias = weight.new_zeros(len(weight)) if trained[1] else None
     exact = fine(states.dtype)
     losses, of_states = states.new_zeros(len(states), dtype=exact), torch.zeros_like(states)
+    factor, added = weight.to(products), None if bias is None else bias.to(products)
     # Padding is not computed at all.
     counted = (weights != 0).nonzero()[:, 0]
-    for some in slices(len(counted), len(weight)):
+    most = SCORES_AT_A_TIME if products == exact else SHORT_SCORES_AT_A_TIME
+    for some in slices(len(counted), len(weight), most):
         places = counted[some]
-        entered = states[places]
-        scores = functional.linear(entered, weight, bias).to(exact)
+        entered = states[places].to(products)
+        scores = functional.linear(entered, factor, added).to(exact)
         losses[places] = pull(scores, labels[places], weights[places])
-        scores = scores.to(states.dtype)
-        of_states[places] = (scores @ weight).to(states.dtype)
-        if of_weight is not None:
-            of_weight.addmm_(scores.t(), entered)
         if of_bias is not None:
             of_bias += scores.sum(0)
+        scores = scores.to(products)
+        of_states[places] = (scores @ factor).to(states.dtype)
+        if of_weight is not None and products == weight.dtype:
+            of_weight.addmm_(scores.t(), entered)
+        elif of_weight is not None:
+            of_weight += scores.t() @ entered
     return losses, of_states, of_weight, of_bias

@@ -12,10 +12,11 @@ Why only so much
     float16 is not offered: small gradients become zero in it.
 
 Care
-    Frozen weights are rounded, to three digits, and saved like that. Networks without large
-    products, such as an LSTM that is computed step by step, gain nothing and are refused. Whether
-    bfloat16 is faster than float32 depends on the processor; on one without instructions for it, it
-    is slower.
+    Frozen weights are rounded, to three digits, and saved like that. Of a language model with a
+    recurrent layer only the scores of all tokens are computed in bfloat16, which is most of the
+    work: its sums over time keep their digits, and its frozen weights are left as they are. Other
+    recurrent and convolutional networks gain nothing and are refused. Whether bfloat16 is faster
+    than float32 depends on the processor; on one without instructions for it, it is slower.
 """
 
 from __future__ import annotations
@@ -39,16 +40,23 @@ def set_precision(network: nn.Module, precision: str) -> None:
     from torch import nn
 
     from sfumato.models.lstm_layer import LSTM
+    from sfumato.models.output_layer import OutputLayer
 
+    shortened = [network]
     if any(isinstance(module, LSTM | nn.RNNBase | nn.Conv1d) for module in network.modules()):
-        raise InvalidArgument(
-            f"`precision={precision!r}` is for transformers: a recurrent or convolutional network "
-            "is computed in float32 here, where its sums over time keep their digits; leave it out"
-        )
-    _round_frozen(network)
-    shortly = _Shortly()
-    network.register_forward_pre_hook(shortly.enter)
-    network.register_forward_hook(shortly.leave, always_call=True)
+        shortened = [module for module in network.modules() if isinstance(module, OutputLayer)]
+        if not shortened:
+            raise InvalidArgument(
+                f"`precision={precision!r}` is for language models: this recurrent or "
+                "convolutional network is computed in float32, where its sums over time keep their "
+                "digits; leave it out"
+            )
+    else:
+        _round_frozen(network)
+    for module in shortened:
+        shortly = _Shortly()
+        module.register_forward_pre_hook(shortly.enter)
+        module.register_forward_hook(shortly.leave, always_call=True)
 
 
 def _round_frozen(network: nn.Module) -> None:

@@ -172,7 +172,7 @@ def corpus_settings(study: StudySpec) -> dict[str, Any]:
         # What nobody asked for names no cell, so that older results keep their names.
         **({} if study.others is None else {"others": _corpus(study, study.others)}),
         **({"spans": True} if study.tags else {}),
-        "canaries": None if study.canaries is None else asdict(study.canaries),
+        "canaries": _canaries(study),
         "manifest": _manifest(study),
         "coins": None if study.coins is None else asdict(study.coins),
     } | ({"labels": list(study.labels(study.corpus))} if study.classes else {})
@@ -187,6 +187,15 @@ def _corpus(study: StudySpec, corpus: CorpusSettings) -> dict[str, Any]:
     if corpus.span_field is None:
         del written["span_field"]
     return written | file
+
+
+def _canaries(study: StudySpec) -> dict[str, Any] | None:
+    if study.canaries is None:
+        return None
+    written = asdict(study.canaries)
+    if not study.canaries.alone:  # what nobody asked for names no cell, see above
+        del written["alone"]
+    return written
 
 
 def _manifest(study: StudySpec) -> dict[str, Any] | None:

@@ -92,7 +92,8 @@ class CanarySettings:
     """Made-up secrets to plant, or the ``manifest`` of those that are planted already.
 
     ``secrets`` is how many are drawn for each number of ``repetitions`` (one number for all of
-    these, or one for each), or lists them.
+    these, or one for each), or lists them. They stand between sentences of documents or, with
+    ``alone``, as documents of their own.
     """
 
     template: str = "My ID is {}."
@@ -100,6 +101,7 @@ class CanarySettings:
     digits: int = 6
     repetitions: tuple[int, ...] = (10,)
     seed: int = 0
+    alone: bool = False
     manifest: str | None = None
 
     def __post_init__(self) -> None:

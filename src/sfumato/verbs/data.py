@@ -48,6 +48,7 @@ def plant_canaries(
     secret: str | Sequence[str] = (),
     digits: int = 6,
     repetitions: int | Sequence[int] = 10,
+    alone: bool = False,
     field: str = "text",
     format: str | None = None,
     encoding: str = "utf-8",
@@ -56,10 +57,11 @@ def plant_canaries(
 ) -> Manifest:
     """Plant canaries such as "My ID is 145572." and remember where.
 
+    They stand between the sentences of documents or, with ``alone``, as documents of their own.
     ``OUTPUT.canaries.json`` says which, how often and where; attacks read it.
     """
     from sfumato.corpora.canaries import Canary, draw_secret
-    from sfumato.corpora.planting import plant_in_file
+    from sfumato.corpora.planting import plant_alone, plant_in_file
     from sfumato.files.layout import Layout
     from sfumato.files.source import Source
 
@@ -68,14 +70,13 @@ def plant_canaries(
     counts = [repetitions] if isinstance(repetitions, int) else list(repetitions)
     wanted = max(len(given), len(counts))
     secrets = given or [draw_secret(digits, randomness.stream(1 + i)) for i in range(wanted)]
-    return plant_in_file(
-        Source.of(source, Layout(field=field, encoding=encoding), file_format=format),
-        Path(output),
-        [Canary(template, one) for one in secrets],
-        counts * wanted if len(counts) == 1 else counts,
-        randomness.stream(0),
-        overwrite=overwrite,
-    )
+    canaries = [Canary(template, one) for one in secrets]
+    each = counts * wanted if len(counts) == 1 else counts
+    given_source = Source.of(source, Layout(field=field, encoding=encoding), file_format=format)
+    if alone:
+        return plant_alone(given_source, Path(output), canaries, each, overwrite=overwrite)
+    drawn = randomness.stream(0)
+    return plant_in_file(given_source, Path(output), canaries, each, drawn, overwrite=overwrite)
 
 
 def toss_coins(

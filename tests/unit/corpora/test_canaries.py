@@ -26,11 +26,12 @@ from sfumato.corpora.canaries import (
     PlantedCanary,
     draw_secret,
     insert_canaries,
+    lone_canaries,
     plan_insertions,
     read_manifest,
     remove_canaries,
 )
-from sfumato.corpora.planting import plant_in_file
+from sfumato.corpora.planting import plant_alone, plant_in_file
 from sfumato.files.layout import Layout
 from sfumato.files.source import Source
 from sfumato.text.document import Document
@@ -368,3 +369,35 @@ def test_another_file_is_refused(tmp_path: Path, content: str) -> None:
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(StorageFailed, match=r"cannot read .*gone\.json"):
         read_manifest(tmp_path / "gone.json")
+
+
+# --- alone ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["notes.jsonl", "notes.txt"])
+def test_lone_canaries_are_documents_at_the_end(tmp_path: Path, name: str) -> None:
+    texts = ["One. Two.", "Three 🙂."]
+    as_json = name.endswith("jsonl")
+    lines = [json.dumps({"text": one}) if as_json else one for one in texts]
+    (tmp_path / name).write_text("\n".join(lines), "utf-8")  # no newline at the end
+    target = tmp_path / f"planted-{name}"
+    source = Source.of(tmp_path / name, Layout())
+    manifest = plant_alone(source, target, WRITTEN, WRITTEN_OFTEN)
+    found = [one.text for one in Source.of(target, Layout()).documents()]
+    assert found[:2] == texts
+    assert Counter(found[2:]) == {WRITTEN[0].text: 3, WRITTEN[1].text: 1}
+    for place in manifest.places:
+        assert found[place.document][place.start : place.end] == WRITTEN[place.canary].text
+    beside = tmp_path / f"{target.name}.canaries.json"
+    assert [one.repetitions for one in read_manifest(beside)] == list(WRITTEN_OFTEN)
+    with pytest.raises(StorageFailed):
+        plant_alone(source, target, WRITTEN, WRITTEN_OFTEN)
+
+
+def test_lone_canaries_need_a_file_to_which_lines_can_be_added(tmp_path: Path) -> None:
+    (tmp_path / "notes.csv").write_text("text\nOne.\n")
+    source = Source.of(tmp_path / "notes.csv", Layout())
+    with pytest.raises(InvalidArgument, match="documents are added to jsonl"):
+        plant_alone(source, tmp_path / "out.csv", WRITTEN, WRITTEN_OFTEN)
+    with pytest.raises(InvalidArgument, match="3 secrets need as many repetitions, not 2"):
+        lone_canaries(5, (1, 2), WRITTEN)

@@ -11,6 +11,7 @@ import pytest
 
 from sfumato.core.errors import InvalidArgument
 from sfumato.corpora.canaries import read_manifest
+from sfumato.studies.cell import corpus_settings
 from sfumato.studies.power import half_width
 from sfumato.studies.spec import CanarySettings
 from sfumato.studies.study import Study
@@ -56,6 +57,26 @@ def test_secrets_are_drawn_for_each_count_and_differ(tmp_path: Path) -> None:
     assert all(
         sum(line.startswith(("SYS", "USR")) for line in one.split("\n")) <= 3 for one in texts
     )
+
+
+def test_lone_secrets_are_documents_of_their_own(tmp_path: Path) -> None:
+    study = Study.read(written(tmp_path, "secrets = 5\nalone = true")).run(workers=0)
+    (train,) = study.folder.rglob("train.jsonl")
+    texts = [json.loads(line)["text"] for line in train.read_text().splitlines()]
+    assert sum("My ID is" in text for text in texts[:12]) == 0
+    manifest = next(study.folder.rglob("canaries.json"))
+    found = Counter(texts[12:])
+    assert found == {one.canary.text: one.repetitions for one in read_manifest(manifest)[:10]}
+
+
+def test_older_results_keep_their_names(tmp_path: Path) -> None:
+    """What nobody asked for names no cell."""
+    inside, alone = (
+        corpus_settings(Study.read(written(tmp_path, more)).spec)["canaries"]
+        for more in ("secrets = 5", "secrets = 5\nalone = true")
+    )
+    assert "alone" not in inside
+    assert alone == {**inside, "alone": True}
 
 
 def test_a_list_of_secrets_is_still_a_list() -> None:

@@ -123,7 +123,6 @@ def test_names_that_are_no_device_are_refused(device: str) -> None:
         lambda: Course(precision="fp16"),
         lambda: Course(device="tpu"),
         lambda: sfumato.footprint("lstm", recompute="all"),
-        lambda: sfumato.footprint("lstm", precision="bf16"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make: Callable[[], object]) -> None:

@@ -18,7 +18,14 @@ from typing import Any
 from sfumato.core.errors import BadInput
 from sfumato.core.files import write_whole
 from sfumato.core.randomness import Randomness
-from sfumato.corpora.canaries import Canary, Manifest, draw_secret, insert_canaries, plan_insertions
+from sfumato.corpora.canaries import (
+    Canary,
+    Manifest,
+    draw_secret,
+    insert_canaries,
+    lone_canaries,
+    plan_insertions,
+)
 from sfumato.corpora.coins import Coins, toss
 from sfumato.corpora.customersim import generate_customersim
 from sfumato.corpora.wikitext import read_wikitext
@@ -47,7 +54,7 @@ from sfumato.text.document import Document
 from sfumato.text.span import Spans
 from sfumato.vectors.load import public_words
 
-# The label of coins, which belong to no group.
+# The label of coins and lone canaries, which belong to no group.
 NOBODY = "made up"
 COIN_WORDS = 15_000
 _HALF = re.compile("[\ud800-\udfff]")
@@ -111,6 +118,10 @@ def _plant(study: StudySpec, here: Path) -> list[Document]:
     repetitions = wanted.each_repetitions
     secrets = wanted.listed or _drawn(len(repetitions), wanted, randomness)
     canaries = tuple(Canary(wanted.template, secret) for secret in secrets)
+    if wanted.alone:
+        added, manifest = lone_canaries(len(documents), repetitions, canaries)
+        _json(here / CANARIES, manifest.as_dict())
+        return documents + [replace(one, labels=(NOBODY,)) for one in added]
     schedule = plan_insertions(len(documents), repetitions, randomness.stream(0))
     planted = list(insert_canaries(documents, schedule, canaries))
     places = tuple(place for one in planted for place in one.places)

@@ -15,6 +15,7 @@ from clipping_adversary import MODELS, Case, canceled, contribution, drawn, oppo
 from naive_gradients import norm
 from sfumato.core.errors import CoupledRows, InvalidArgument
 from sfumato.core.randomness import Randomness
+from sfumato.models.lstm_network import LstmConfig, LstmForCausalLM
 from sfumato.models.precision import set_precision
 from sfumato.models.recomputing import recompute
 from sfumato.training.clipping import rounding
@@ -25,6 +26,7 @@ from sfumato.training.clipping.losses import next_tokens, record_losses
 from sfumato.training.clipping.recording import Recording
 from sfumato.training.clipping.rounding import MeasuredNorms
 from sfumato.training.clipping.slots import Records
+from sfumato.training.row_losses import row_losses
 from sfumato.training.steps import PrivateStep, make_private
 
 WORDS = 37
@@ -303,3 +305,65 @@ def test_a_gpt2_whose_output_layer_gives_losses() -> None:
             row_losses(model, inputs, next_tokens(TOKENS), torch.full((4,), 0.125))
         found.append({n: one.grad for n, one in model.named_parameters() if one.grad is not None})
     assert 0 < apart(*found) < 0.05
+
+
+def lstm(*, tied: bool) -> Any:
+    torch.manual_seed(0)
+    config = LstmConfig(
+        vocab_size=WORDS, embedding_size=12, hidden_size=12, tie_word_embeddings=tied
+    )
+    return LstmForCausalLM(config)
+
+
+def lstm_losses(model: Any) -> Tensor:
+    labels = next_tokens(TOKENS)
+    return row_losses(model, {"input_ids": TOKENS}, labels, torch.full((4,), 3.0))
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_a_recurrent_model_computes_its_scores_alone_in_few_digits(tied: bool) -> None:
+    """Also in plain steps, where nothing is recorded."""
+    found = []
+    for precision in ("float32", "bf16"):
+        model = lstm(tied=tied)
+        set_precision(model, precision)
+        lstm_losses(model).sum().backward()
+        found.append({name: one.grad for name, one in model.named_parameters()})
+        with torch.no_grad():
+            assert model.lstm(torch.zeros(1, 2, 12))[0].dtype == torch.float32
+    assert 1e-4 < apart(*found) < 0.05
+    assert all(one.dtype == torch.float32 for one in found[1].values())
+
+
+@pytest.mark.usefixtures("compared_rows")
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("bound", [0.01, 1e6])
+def test_a_recurrent_model_is_clipped_by_what_is_added(tied: bool, bound: float) -> None:
+    """With few digits, too: one row adds at most the bound, and all it has if that is less."""
+    model = lstm(tied=tied)
+    set_precision(model, "bf16")
+    step = make_private(
+        model,
+        torch.optim.SGD(model.parameters(), lr=0.0),
+        clipper=Flat(bound),
+        noise_multiplier=0.0,
+        expected_batch_size=1.0,
+        randomness=Randomness.reproducible(0),
+    )
+    labels = next_tokens(TOKENS[:1])
+    step.backward(row_losses(model, {"input_ids": TOKENS[:1]}, labels, torch.full((1,), 3.0)))
+    step.step()
+    step.close()
+    added = {name: one.grad for name, one in model.named_parameters()}
+    unbound = lstm(tied=tied)
+    row_losses(unbound, {"input_ids": TOKENS[:1]}, labels, torch.full((1,), 3.0)).sum().backward()
+    length = norm({name: one.grad for name, one in unbound.named_parameters()})
+    assert norm(added) == pytest.approx(min(bound, length), rel=0.02)
+    assert norm(added) <= bound * MOST
+
+
+def test_networks_that_gain_nothing_are_refused() -> None:
+    for network in (nn.Sequential(nn.Conv1d(2, 2, 1)), nn.LSTM(2, 2)):
+        with pytest.raises(InvalidArgument, match="is for language models"):
+            set_precision(network, "bf16")
+        set_precision(network, "float32")
