@@ -26,8 +26,8 @@ from torch.nn import functional
 from sfumato.core.errors import InvalidArgument
 from sfumato.models.tokenizer import IGNORED
 
-# Scores at a time: few enough for the cache, enough for an efficient product. Products of few digits
-# are quicker, so that more places are worth more.
+# Scores at a time: few enough for the cache, enough for an efficient product. Those of few digits
+# are quicker, and take more at a time.
 SCORES_AT_A_TIME = 500_000
 SHORT_SCORES_AT_A_TIME = 2_000_000
 
@@ -37,6 +37,14 @@ class Expected(NamedTuple):
 
     labels: Tensor
     weights: Tensor
+
+
+class _Asked(NamedTuple):
+    """The label and weight of every place, and in what their products are computed."""
+
+    labels: Tensor
+    weights: Tensor
+    products: torch.dtype
 
 
 class OutputLayer(nn.Linear):
@@ -86,7 +94,7 @@ class OutputLayer(nn.Linear):
             products = torch.get_autocast_dtype(kind)
         with torch.autocast(kind, enabled=False):
             losses: Tensor = _SlicedLosses.apply(  # type: ignore[no-untyped-call]
-                states, self.weight, self.bias, labels, weights, products
+                states, self.weight, self.bias, _Asked(labels, weights, products)
             )
         return losses.view(*input.shape[:2], 1)
 
@@ -152,56 +160,40 @@ class _SlicedLosses(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        states: Tensor,
-        weight: Tensor,
-        bias: Tensor | None,
-        labels: Tensor,
-        weights: Tensor,
-        products: torch.dtype,
+        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor | None, asked: _Asked
     ) -> Tensor:
         if not any(ctx.needs_input_grad):
-            return sliced_losses(states, (weight, bias), labels, weights)
+            return sliced_losses(states, (weight, bias), asked.labels, asked.weights)
         ctx.trained = (weight.requires_grad, bias is not None and bias.requires_grad)
-        ctx.products = products
-        losses, *gradients = _with_gradients(
-            states, (weight, bias), labels, weights, trained=ctx.trained, products=products
-        )
-        ctx.save_for_backward(states, weight, bias, labels, weights, *gradients)
+        losses, *gradients = _with_gradients(states, (weight, bias), asked, trained=ctx.trained)
+        ctx.asked = asked
+        ctx.save_for_backward(states, weight, bias, *gradients)
         return losses
 
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> Any:
-        states, weight, bias, labels, weights, *formed = ctx.saved_tensors
+        states, weight, bias, *formed = ctx.saved_tensors
         factor = upstream[:1]
         if len(factor) and bool((upstream == factor).all()):
             gradients = [None if one is None else one * factor.to(one) for one in formed]
         else:
-            _, *gradients = _with_gradients(
-                states,
-                (weight, bias),
-                labels,
-                weights * upstream,
-                trained=ctx.trained,
-                products=ctx.products,
-            )
-        return *gradients, None, None, None
+            asked = ctx.asked._replace(weights=ctx.asked.weights * upstream)
+            _, *gradients = _with_gradients(states, (weight, bias), asked, trained=ctx.trained)
+        return *gradients, None
 
 
 def _with_gradients(
     states: Tensor,
     layer: tuple[Tensor, Tensor | None],
-    labels: Tensor,
-    weights: Tensor,
+    asked: _Asked,
     *,
     trained: tuple[bool, bool],
-    products: torch.dtype,
 ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
     """Losses, and the gradients of their sum by states, and by weight and bias if trained.
 
     Factors of products are rounded to ``products``, and what is added up over slices is not.
     """
-    weight, bias = layer
+    (weight, bias), (labels, weights, products) = layer, asked
     of_weight = torch.zeros_like(weight) if trained[0] else None
     of_bias = weight.new_zeros(len(weight)) if trained[1] else None
     exact = fine(states.dtype)

@@ -12,6 +12,7 @@ import pytest
 from sfumato.core.errors import InvalidArgument
 from sfumato.corpora.canaries import read_manifest
 from sfumato.studies.cell import corpus_settings
+from sfumato.studies.parsing import read_spec
 from sfumato.studies.power import half_width
 from sfumato.studies.spec import CanarySettings
 from sfumato.studies.study import Study
@@ -72,7 +73,7 @@ def test_lone_secrets_are_documents_of_their_own(tmp_path: Path) -> None:
 def test_older_results_keep_their_names(tmp_path: Path) -> None:
     """What nobody asked for names no cell."""
     inside, alone = (
-        corpus_settings(Study.read(written(tmp_path, more)).spec)["canaries"]
+        corpus_settings(read_spec(written(tmp_path, more)))["canaries"]
         for more in ("secrets = 5", "secrets = 5\nalone = true")
     )
     assert "alone" not in inside
