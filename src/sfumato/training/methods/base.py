@@ -26,6 +26,7 @@ from sfumato.core.own_code import code_of, own_classes
 from sfumato.core.randomness import Randomness
 from sfumato.core.settings import configure, shown_settings
 from sfumato.guarantees.guarantee import Guarantee
+from sfumato.models.precision import FULL
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
 from sfumato.training.methods.promise import PolicyPromise
@@ -159,11 +160,12 @@ class TrainingMethod(ABC):
     together with it. ``weighs_groups`` says that its steps multiply what a record adds by its share
     (``groups``), and that all noise is added to their sum. ``saves_memory`` says that its steps
     look at nothing but norms and sums, so that settings which save memory apply
-    (``settings.Course``).
+    (``settings.Course``); ``rounds_products`` that of these at least the precision does.
     """
 
     name: ClassVar[str]
     saves_memory: ClassVar[bool] = False
+    rounds_products: ClassVar[bool] = False
     needs_policy: ClassVar[bool] = False
     adds_noise: ClassVar[bool] = True
     adds_up: ClassVar[bool] = False
@@ -197,15 +199,26 @@ class TrainingMethod(ABC):
                 f"the method {self.name} predicts every token after those before it; leave out "
                 f"`objective={str(asked)!r}`, or take the method private or plain"
             )
-        if not self.saves_memory and not request.course.is_usual:
+        self._check_course(request.course)
+        if not self.adds_noise and request.privacy.epsilon != np.inf:
+            raise InvalidArgument(
+                f"the method {self.name} adds no noise and keeps no epsilon; leave it out"
+            )
+
+    def _check_course(self, course: Course) -> None:
+        """Refuse settings that save memory where steps compute more than they are right for."""
+        if self.saves_memory or course.is_usual:
+            return
+        if not self.rounds_products:
             raise InvalidArgument(
                 f"`recompute=...`, `precision=...` and `device=...` are for methods that look at "
                 f"norms and sums of gradients alone; {self.name} computes more than that in full "
                 "precision. Leave them out, or take the method private"
             )
-        if not self.adds_noise and request.privacy.epsilon != np.inf:
+        if not replace(course, precision=FULL).is_usual:
             raise InvalidArgument(
-                f"the method {self.name} adds no noise and keeps no epsilon; leave it out"
+                f"`recompute=...` and `device=...` are not for the method {self.name}, which takes "
+                "steps of two kinds on one model; leave them out, or take the method private"
             )
 
     def promise(self, guarantee: Guarantee, protection: PolicyPromise | None) -> Guarantee:

@@ -107,6 +107,8 @@ class SelectiveTraining(TrainingMethod):
     """
 
     name: ClassVar[str] = "selective"
+    # Private steps are those of the method private; public ones may be rounded in any way.
+    rounds_products: ClassVar[bool] = True
     needs_policy: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("causal",)
     # Public steps cost no privacy, and the model learns public text from them alone. Two passes

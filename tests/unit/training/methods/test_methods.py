@@ -15,6 +15,7 @@ from sfumato.core.errors import CannotResume, InvalidArgument, UnknownName
 from sfumato.core.randomness import Randomness
 from sfumato.guarantees.guarantee import Notion
 from sfumato.models.load import LoadedModel, load_model
+from sfumato.models.precision import set_precision
 from sfumato.policies.parsing import combine_policies
 from sfumato.policies.policy import Policy
 from sfumato.text.document import Document
@@ -72,9 +73,12 @@ def request(method: str, **changes: Any) -> Request:
     return Request(**(settings | changes))
 
 
-def steps_after(texts: list[str], count: int) -> dict[str, torch.Tensor]:
+def steps_after(
+    texts: list[str], count: int, precision: str = "float32"
+) -> dict[str, torch.Tensor]:
     """The weights after some public steps from the same start."""
     model = tiny()
+    set_precision(model.network, precision)
     streams = selective_streams(documents(texts), digits(), model.tokenizer, Cut(context=32))
     course = PublicCourse(epochs=count / 5 * 2, batch_size=2, lead=1.0)
     steps = PublicSteps(model, streams.public, course, Course(), Randomness.reproducible(3))
@@ -83,16 +87,35 @@ def steps_after(texts: list[str], count: int) -> dict[str, torch.Tensor]:
     return weights(model)
 
 
-def test_public_steps_are_bitwise_the_same_whatever_the_secrets_are() -> None:
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_public_steps_are_bitwise_the_same_whatever_the_secrets_are(precision: str) -> None:
     changed = [text.replace("12345", "999999999999").replace("42", "7") for text in TEXTS]
-    assert same(steps_after(TEXTS, 3), steps_after(changed, 3))
+    assert same(steps_after(TEXTS, 3, precision), steps_after(changed, 3, precision))
 
 
-def test_public_steps_learn_the_public_text() -> None:
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_public_steps_learn_the_public_text(precision: str) -> None:
     """A twin with other public words gives other weights, so the check above can fail."""
     changed = [text.replace("plain", "purple") for text in TEXTS]
-    assert not same(steps_after(TEXTS, 3), steps_after(changed, 3))
-    assert not same(steps_after(TEXTS, 3), weights(tiny()))
+    assert not same(steps_after(TEXTS, 3, precision), steps_after(changed, 3, precision))
+    assert not same(steps_after(TEXTS, 3, precision), weights(tiny()))
+
+
+@pytest.mark.parametrize("method", ["selective", "twice"])
+def test_products_of_few_digits_change_no_promise(tmp_path: Path, method: str) -> None:
+    found = {}
+    for precision in ("float32", "bf16"):
+        course = Course(checkpoint_every=2, precision=precision)
+        folder = RunFolder(tmp_path / precision)
+        found[precision] = train_model(request(method, course=course), documents(), folder)
+    assert found["bf16"].guarantee == found["float32"].guarantee
+    written = [weights(one.model) for one in found.values()]
+    assert not same(*written)
+    with pytest.raises(InvalidArgument, match="takes steps of two kinds on one model"):
+        train_model(request(method, course=Course(recompute="all")), documents())
+    with pytest.raises(InvalidArgument, match="computes more than that in full"):
+        interleaved = request("interleaved", course=Course(precision="bf16"))
+        train_model(interleaved, documents())
 
 
 def test_a_public_step_is_the_plain_step() -> None:
