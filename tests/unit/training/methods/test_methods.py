@@ -113,8 +113,8 @@ def test_products_of_few_digits_change_no_promise(tmp_path: Path, method: str) -
     assert not same(*written)
     with pytest.raises(InvalidArgument, match="takes steps of two kinds on one model"):
         train_model(request(method, course=Course(recompute="all")), documents())
+    interleaved = request("interleaved", course=Course(precision="bf16"))
     with pytest.raises(InvalidArgument, match="computes more than that in full"):
-        interleaved = request("interleaved", course=Course(precision="bf16"))
         train_model(interleaved, documents())
 
 
