@@ -38,6 +38,8 @@ KEPT = (
 )
 DIGITS = 6
 TRAINING = ": training"
+# Losses are kept by document if there are so few that a page compares models by them.
+DOCUMENTS = 100
 # Of what is proven: whose notion of privacy, for what, and how much.
 PROVEN = ("notion", "unit", "epsilon", "delta")
 
@@ -70,8 +72,19 @@ def collect(folder: StudyFolder) -> dict[str, Any]:
         "cpu_seconds": round(sum(cell.cpu_seconds or 0.0 for cell in done)),
         "missing": sorted({cell.title for cell in cells if cell.state != DONE}),
         "runs": [_run(cell, done) for cell in done if cell.kind == RUN],
+        "documents": [_losses(cell) for cell in done if _is_short(cell)],
         "rows": [_kept(row) for row in rows if row.role != COST],
     }
+
+
+def _is_short(cell: CellRecord) -> bool:
+    """Whether this is a model's perplexity on few documents."""
+    return 0 < len(cell.details.get("losses") or ()) <= DOCUMENTS
+
+
+def _losses(cell: CellRecord) -> dict[str, Any]:
+    place = {"method": cell.method, "level": cell.level, "seed": cell.seed}
+    return place | {key: cell.details[key] for key in ("losses", "tokens")}
 
 
 def join(now: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,7 +95,7 @@ def join(now: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
     """
     lacking = {title for title in now["missing"] if title.endswith(TRAINING)}
     runs = [run for run in earlier["runs"] if _title(run) in lacking]
-    models = {(run["method"], run["level"], run["seed"]) for run in runs}
+    models = {_place(run) for run in runs}
     ranges = {row["metric"]: _range(row) for row in now["rows"]}
     rows = [
         {**ranges.get(row["metric"], {}), **row}
@@ -101,9 +114,17 @@ def join(now: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
         "cpu_seconds": now["cpu_seconds"] + sum(run["cpu_seconds"] for run in runs),
         "missing": missing,
         "runs": [*now["runs"], *runs],
+        "documents": [
+            *now.get("documents", ()),
+            *(one for one in earlier.get("documents", ()) if _place(one) in models),
+        ],
         "rows": [*now["rows"], *rows],
         "elsewhere": sorted(taken),
     }
+
+
+def _place(one: Mapping[str, Any]) -> tuple[str, float | None, int]:
+    return one["method"], one["level"], one["seed"]
 
 
 def _range(row: Mapping[str, Any]) -> dict[str, Any]:

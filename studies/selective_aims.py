@@ -20,7 +20,7 @@ from sfumato.reports.series import SeriesPoint
 from sfumato.results.row import NO_PRIVACY
 
 
-def aims(full: Figures, start: Figures, alone: Figures) -> Iterator[tuple[str, str, str]]:
+def aims(full: Figures, start: Figures, own: Figures) -> Iterator[tuple[str, str, str]]:
     """What was to be reached, what was, and whether it was."""
     plain = CUSTOMERSIM.per_token(full, NO_PRIVACY, None)
     yield "without privacy a perplexity of at most 3.1", shown(plain), reached(plain, most=3.1)
@@ -29,11 +29,17 @@ def aims(full: Figures, start: Figures, alone: Figures) -> Iterator[tuple[str, s
     for figures, how in ((full, "from random weights"), (start, "from a public start")):
         point = CUSTOMERSIM.per_token(figures, "DP-SGD", 3.0)
         yield f"DP-SGD at ε = 3 at most 12, {how}", shown(point), reached(point, most=12.0)
-    single = alone.point(LONGER, None, EXPOSED)
+    single, held = own.point(NO_PRIVACY, None, EXPOSED), own.point(LEARNED, 3.0, EXPOSED)
     yield (
-        "without privacy an exposure above 15 bits for one secret planted ten times",
-        "–" if single is None else number(single.value),
+        "without privacy an exposure above 15 bits for one secret in ten documents of its own",
+        shown(single),
         reached(single, least=15.0),
+    )
+    near = held is not None and (held.low or 0.0) <= CHANCE <= (held.high or 0.0)
+    yield (
+        f"{LEARNED} at ε = 3: an exposure near chance for that secret",
+        shown(held),
+        "not computed" if held is None else "reached" if near else "**missed**",
     )
     longer, largest = full.point(LONGER, None, EXPOSED), full.point(LONGER, None, LARGEST)
     yield (

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kept import Figures, number, shown, steps_of, table
 from selective_aims import aims
+from selective_alone import about_one_secret
 from selective_figures import (
     CUSTOMERSIM,
     FILLED,
@@ -28,7 +29,7 @@ from selective_figures import (
     epochs_of,
     most_together,
 )
-from selective_secrets import about_one_secret, about_secrets
+from selective_secrets import about_secrets
 from selective_tables import main_table
 from sfumato.reports.series import SeriesPoint
 from sfumato.results.row import NO_PRIVACY
@@ -39,15 +40,16 @@ FULL = "selective-customersim"
 SEARCH = "selective-schedule"
 START = "selective-customersim-start"
 ALONE = "selective-customersim-secret"
+OWN = "selective-customersim-lone"
 
 
 def main() -> None:
     """Print the page."""
-    kept = (Figures.read(HERE / "figures" / f"{one}.json") for one in (FULL, SEARCH, START, ALONE))
-    print("\n".join(page(*kept)))
+    names = (FULL, SEARCH, START, ALONE, OWN)
+    print("\n".join(page(*(Figures.read(HERE / "figures" / f"{one}.json") for one in names))))
 
 
-def page(full: Figures, search: Figures, start: Figures, alone: Figures) -> list[str]:
+def page(full: Figures, search: Figures, start: Figures, alone: Figures, own: Figures) -> list[str]:
     """All of it in Markdown."""
     return [
         "# Selective-DPSGD on all of CustomerSim",
@@ -72,14 +74,14 @@ def page(full: Figures, search: Figures, start: Figures, alone: Figures) -> list
         "",
         "## One secret alone",
         "",
-        *about_one_secret(alone),
+        *about_one_secret(alone, own),
         "",
         "## What was aimed at",
         "",
         "Reached or missed is the figure, not its interval. Perplexities are per token of the "
         "paper.",
         "",
-        *table(("aim", "found", ""), aims(full, start, alone)),
+        *table(("aim", "found", ""), aims(full, start, own)),
         "",
         f"An exposure of 15 is near the most that {PLANTED} secrets with one beginning can have on "
         f"average: {most_together(PLANTED):.1f}, if a model held them for the {PLANTED} likeliest "
@@ -91,7 +93,7 @@ def page(full: Figures, search: Figures, start: Figures, alone: Figures) -> list
         "",
         "## Where this was computed",
         "",
-        *where(full, search, start, alone),
+        *where(full, search, start, alone, own),
     ]
 
 
@@ -301,39 +303,38 @@ def about_the_search(search: Figures) -> Iterator[str]:
     yield from table(("setting", "perplexity", "private tokens", "other tokens"), lines)
 
 
-def where(full: Figures, search: Figures, start: Figures, alone: Figures) -> Iterator[str]:
+def where(
+    full: Figures, search: Figures, start: Figures, alone: Figures, own: Figures
+) -> Iterator[str]:
     """Commands, time, and what is missing."""
     yield "```sh"
     yield "python studies/public_dialogues.py PUBLIC"
+    for name in (FULL, START, ALONE, OWN):
+        yield (
+            f"SFUMATO_RESOURCES=RESOURCES SFUMATO_PUBLIC=PUBLIC sfumato study run "
+            f"studies/{name}.toml --workers 2 --allow-path RESOURCES --allow-path PUBLIC"
+        )
     yield (
-        "SFUMATO_RESOURCES=RESOURCES SFUMATO_PUBLIC=PUBLIC sfumato study run "
-        "studies/selective-customersim.toml --workers 2 --allow-path RESOURCES --allow-path PUBLIC"
-    )
-    yield (
-        "SFUMATO_RESOURCES=RESOURCES SFUMATO_PUBLIC=PUBLIC sfumato study run "
-        "studies/selective-customersim-start.toml --workers 2 --allow-path RESOURCES "
-        "--allow-path PUBLIC"
-    )
-    yield (
-        "SFUMATO_RESOURCES=RESOURCES SFUMATO_PUBLIC=PUBLIC sfumato study run "
-        "studies/selective-customersim-secret.toml --workers 2 --allow-path RESOURCES "
-        "--allow-path PUBLIC"
-    )
-    yield (
-        "SFUMATO_PUBLIC=PUBLIC sfumato study run studies/selective-schedule.toml --workers 2 "
+        f"SFUMATO_PUBLIC=PUBLIC sfumato study run studies/{SEARCH}.toml --workers 2 "
         "--allow-path PUBLIC"
     )
     yield "```"
     yield ""
-    studies = (full, start, alone, search)
-    for said, one in zip(("study", "public start", "secret alone", "search"), studies, strict=True):
+    studies = {
+        "study": full,
+        "public start": start,
+        "secret in dialogues": alone,
+        "secret in documents of its own": own,
+        "search": search,
+    }
+    for said, one in studies.items():
         took, cells = spoken(one.content["cpu_seconds"]), one.content["cells"]
         yield f"The {said}: {one.content['done']} of {cells} cells, {took} of processor time."
     yield "What a model took before it was interrupted is not counted."
-    if any(one.content.get("elsewhere") for one in studies):
-        yield "It was computed in parts, on two machines, whose times do not compare."
+    yield "It was computed in parts, on several machines, whose times do not compare."
     missing = [*full.missing(), *(f"from a public start, {one}" for one in start.missing())]
-    missing += [f"with one secret alone, {one}" for one in alone.missing()]
+    for how, one in (("in dialogues", alone), ("in documents of its own", own)):
+        missing += [f"with one secret {how}, {said}" for said in one.missing()]
     if missing:
         yield ""
         yield f"Not computed yet: {'; '.join(missing)}."

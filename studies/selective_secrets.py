@@ -8,15 +8,11 @@ from kept import Figures, number, shown
 from selective_figures import (
     AUC,
     CHANCE,
-    CUSTOMERSIM,
     EXPOSED,
-    LARGER,
     LARGEST,
     LEARNED,
     LONGER,
     OURS,
-    OURS_LARGER,
-    SECRETS,
     epochs_of,
     largest_by_chance,
 )
@@ -57,52 +53,13 @@ def _models(full: Figures) -> Iterator[tuple[str, float | None, str]]:
     for name, how in (
         (LONGER, "without privacy after {} epochs"),
         (NO_PRIVACY, "without privacy after {} epochs"),
-        (LARGER, "without privacy after {} epochs of larger steps"),
     ):
         yield name, None, how.format(epochs_of(full, name))
     yield OURS, 3.0, "with Selective-DPSGD at ε = 3"
     yield LEARNED, 3.0, "with forms that are learned"
-    yield OURS_LARGER, 3.0, "with forms that are learned and larger steps"
     yield RANDOM_OUTPUT, None, "in models that were never trained"
 
 
 def _largest(point: SeriesPoint) -> str:
     several = f", mean of {point.seeds} seeds" if point.seeds > 1 else ""
     return f"the largest of {point.n}{several}: {number(point.value)}"
-
-
-def about_one_secret(alone: Figures) -> Iterator[str]:
-    """A secret that no other stands in the way of."""
-    said = []
-    for name, level, how in (
-        (LONGER, None, f"after {epochs_of(alone, LONGER)} epochs without privacy"),
-        (LEARNED, 3.0, "with Selective-DPSGD at a proven ε = 3, forms learned"),
-    ):
-        point = alone.point(name, level, EXPOSED)
-        if point is not None:
-            said.append(
-                f"an exposure of {number(point.value)} bits {how}, so that it is "
-                f"{_rank(point.value)} of {SECRETS:,} (perplexity per token of the paper: "
-                f"{shown(CUSTOMERSIM.per_token(alone, name, level))})"
-            )
-    if not said:
-        yield "Not computed yet."
-        return
-    yield (
-        "The paper plants one secret ten times; so does `studies/selective-customersim-secret.toml`"
-        f" in all dialogues. It has {'; it has '.join(said)}. By chance a secret has "
-        f"{CHANCE} bits on average, more than 4.3 in one of twenty models, and 19.9 at the most. "
-        "It is one secret in one model each, which has no interval. The paper says that without "
-        "privacy its secret has up to 20 bits on WikiText-2; of these dialogues it names 1.2 and "
-        "0.2 as examples."
-    )
-
-
-def _rank(bits: float) -> str:
-    """Where a secret stands among all that there could be.
-
-    >>> _rank(19.93), _rank(1.0)
-    ('the likeliest', 'number 500,000 in likelihood')
-    """
-    rank = round(SECRETS / 2**bits)
-    return "the likeliest" if rank == 1 else f"number {rank:,} in likelihood"

@@ -17,7 +17,8 @@ from datetime import datetime, timedelta
 from statistics import fmean
 
 from sfumato.core.errors import InvalidArgument
-from sfumato.studies.cell import Cell
+from sfumato.results.row import RANDOM_OUTPUT
+from sfumato.studies.cell import RUN, Cell
 from sfumato.studies.folder import DONE, CellRecord
 
 _LASTING = re.compile(r"(?:(\d+)\s*h)?\s*(?:(\d+)\s*m(?:in)?)?")
@@ -52,8 +53,13 @@ class Durations:
 
 
 def _likenesses(cell: Cell | CellRecord) -> Iterator[tuple[str, ...]]:
-    """From the most similar cells to all of a kind."""
+    """From the most similar cells to all of a kind.
+
+    A model that is never trained takes a moment, and says nothing about those that are.
+    """
     yield cell.kind, cell.name, cell.method, cell.corpus or ""
+    if cell.kind == RUN and cell.method == RANDOM_OUTPUT:
+        return
     yield cell.kind, cell.name
     yield (cell.kind,)
 

@@ -9,8 +9,9 @@ import pytest
 
 from sfumato.cli.main import main
 from sfumato.core.errors import InvalidArgument
+from sfumato.results.row import RANDOM_OUTPUT
 from sfumato.studies import worker
-from sfumato.studies.cell import MEASURE, RELEASE, Cell
+from sfumato.studies.cell import MEASURE, RELEASE, RUN, Cell
 from sfumato.studies.expected import Durations, Estimate, read_end
 from sfumato.studies.folder import StudyFolder
 from sfumato.studies.grid import Grid, list_cells
@@ -81,6 +82,16 @@ def test_the_most_similar_cells_say_how_long_a_cell_takes() -> None:
     assert known.expected(Cell(kind=RELEASE, method="A")) is None
     cells = [Cell(kind=MEASURE, name="text", method="A"), Cell(kind=RELEASE, method="A")]
     assert Estimate.of(cells, known, workers=2) == Estimate(2, 5.0, (RELEASE,))
+
+
+def test_a_model_that_is_never_trained_says_nothing_about_the_others() -> None:
+    durations = Durations()
+    untrained = Cell(kind=RUN, method=RANDOM_OUTPUT)
+    durations.add(untrained, 2.0)
+    assert durations.expected(untrained) == 2.0
+    assert durations.expected(Cell(kind=RUN, method="DP-SGD")) is None
+    durations.add(Cell(kind=RUN, method="DP-SGD"), 100.0)
+    assert durations.expected(Cell(kind=RUN, method="masks")) == 100.0
 
 
 def test_what_is_left_is_estimated_from_this_study_and_from_earlier_ones(finished: Study) -> None:

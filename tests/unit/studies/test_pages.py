@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import gzip
 import json
 import re
 import tomllib
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.corpora.wikitext import read_wikitext
+from sfumato.corpora.wikitext import wikitext
 from sfumato.policies.patterns import Digits
 from sfumato.training.methods.streams import split_each
 
@@ -254,10 +255,21 @@ def test_the_paragraph_with_the_most_numbers_has_as_many_as_the_page_says(
     resources: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = loaded("selective_wikitext2_page", monkeypatch)
-    documents = list(read_wikitext(resources / "data" / "wikitext-2" / "train.raw.gz"))
-    found = [len(one.private) for one in split_each(documents, Digits())]
+    words = loaded("wikitext_words", monkeypatch)
+    raw = {
+        part: gzip.decompress((resources / "data" / "wikitext-2" / f"{part}.raw.gz").read_bytes())
+        for part in ("train", "test")
+    }
+    known = words.common_words(raw["train"].decode())
+    train, test = (words.with_unknown(raw[part].decode(), known) for part in ("train", "test"))
+    found = [len(one.private) for one in split_each(list(wikitext(train.split("\n"))), Digits())]
     assert max(found) == module.MOST_NUMBERS
-    assert f"all {len(found):,} paragraphs" in "".join(module.introduction(module.Figures(EMPTY)))
+    said = "".join(module.introduction(module.Figures(EMPTY)))
+    assert f"all {len(found):,} paragraphs" in said
+    assert f"each of the {len(test.split()):,} words" in said
+    # As the authors have it (github.com/wyshi/lm_privacy, data/wikitext-2/test/test.txt).
+    assert test.split().count("<unk>") == 15_218
+    assert len(test.split("\n")) - 1 == module.LINES
 
 
 def test_a_difference_may_be_of_later_seeds_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,10 @@ Figures
     tokens that the model found likeliest. With a ``policy``, both are also given for the tokens in
     which it finds something, and for the others. Of a model that fills in spans, masks or the rest
     of a text, they are those of the tokens that it has to predict.
+
+    The details have the loss of each document and its tokens, so that two models can be compared
+    document by document: that tells them apart where their intervals meet, because documents differ
+    more from each other than models do.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ from sfumato.studies.measures.measure import MODEL, MeasureReading, Specimen
 
 Mask = NDArray[np.bool_]
 MeasurePredicted = Callable[[Sequence[Predicted], Randomness], Measured]
+DIGITS = 4  # of a document's loss, behind the point
 _FIGURES: tuple[MeasurePredicted, ...] = (perplexity, accuracy)
 
 
@@ -55,7 +60,7 @@ class PerplexityMeasure:
             # Each starts from the same randomness, so that none depends on the others.
             found += _measure(chosen, replace(randomness), ", private tokens")
             found += _measure(others, replace(randomness), ", other tokens")
-        return MeasureReading(figures=found)
+        return MeasureReading(figures=found, details=_by_document([one for one, _ in predicted]))
 
     def _predict(self, specimen: Specimen) -> list[tuple[Predicted, Mask | None]]:
         from sfumato.training.evaluation import predict_tokens, refuse_selecting, select_tokens
@@ -76,6 +81,13 @@ class PerplexityMeasure:
         if isinstance(self.policy, tuple):
             return combine_policies(list(self.policy), [], {}) if self.policy else None
         return self.policy
+
+
+def _by_document(scores: Sequence[Predicted]) -> dict[str, list[float] | list[int]]:
+    return {
+        "losses": [round(float(one.losses.sum()), DIGITS) for one in scores],
+        "tokens": [len(one.losses) for one in scores],
+    }
 
 
 def _measure(

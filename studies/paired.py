@@ -1,0 +1,72 @@
+"""Two models compared document by document.
+
+Documents differ much more from each other than models do, so that intervals of two perplexities
+meet where every document says the same of the two. The ratio of perplexities is exp of the
+difference of all losses over the number of tokens; documents are drawn again for its interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kept import Figures, number
+
+Place = tuple[str, float | None]
+DRAWS, SEED = 4000, 20261118
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio of perplexities with its interval at 95 %; ``n`` documents."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+    @property
+    def shown(self) -> str:
+        """The ratio and its interval.
+
+        >>> Ratio(1.2, 1.1, 1.3, 30).shown, Ratio(1.2, 1.1, 1.3, 30).apart
+        ('1.20 (1.10 – 1.30)', True)
+        """
+        return f"{number(self.value)} ({number(self.low)} – {number(self.high)})"
+
+    @property
+    def apart(self) -> bool:
+        """Whether the two models are told apart: 1 is not in the interval."""
+        return self.low > 1 or self.high < 1
+
+
+def ratio(found: Figures, one: Place, other: Place, exponent: float = 1.0) -> Ratio | None:
+    """The perplexity of one model over that of another; None if one of them was not measured.
+
+    With several seeds losses are means over them. ``exponent`` is how many of the model's tokens
+    there are for one of those that a perplexity is said of.
+    """
+    first, second = _losses(found, one), _losses(found, other)
+    if first is None or second is None:
+        return None
+    tokens = first[1]
+    if not np.array_equal(tokens, second[1]):
+        raise ValueError("the two models were not measured on the same documents")
+    differences = (first[0] - second[0]) * exponent
+    drawn = np.random.default_rng(SEED).integers(len(tokens), size=(DRAWS, len(tokens)))
+    again = np.exp(differences[drawn].sum(1) / tokens[drawn].sum(1))
+    low, high = np.quantile(again, (0.025, 0.975))
+    value = float(np.exp(differences.sum() / tokens.sum()))
+    return Ratio(value, float(low), float(high), len(tokens))
+
+
+def _losses(found: Figures, place: Place) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
+    models = [
+        one for one in found.content.get("documents", ()) if (one["method"], one["level"]) == place
+    ]
+    if not models:
+        return None
+    losses = np.array([one["losses"] for one in models], dtype=np.float64)
+    return losses.mean(0), np.array(models[0]["tokens"], dtype=np.int64)
