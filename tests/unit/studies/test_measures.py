@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from sfumato.corpora.customersim import generate_customersim
 from sfumato.results.measured import Measured
 from sfumato.results.row import LEAKAGE, UTILITY, Row
 from sfumato.studies.folder import StudyFolder
+from sfumato.studies.measures import perplexity
 from sfumato.studies.measures.measure import (
     MECHANISM,
     MODEL,
@@ -168,6 +170,23 @@ def test_coherence_asks_a_public_model(files: tuple[Path, Path], tmp_path: Path)
     ratio, after, before = found.rows
     assert ratio.value == pytest.approx((after.value or 0) / (before.value or 1))
     assert [row.better for row in found.rows] == ["lower"] * 3
+
+
+def test_a_perplexity_has_the_loss_of_each_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = with_our_tokenizer(gpt2(), tmp_path / "model")
+    texts = ["A plain line.", "Another one, a longer one."]
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("\n".join(texts))
+    found = measure("perplexity", folder, corpus=corpus)
+    losses, tokens = found.details["losses"], found.details["tokens"]
+    assert len(losses) == len(tokens) == len(texts)
+    by_name = {row.metric: row for row in found.rows}
+    assert by_name["perplexity"].n == sum(tokens)
+    assert by_name["perplexity"].value == pytest.approx(math.exp(sum(losses) / sum(tokens)), 1e-4)
+    monkeypatch.setattr(perplexity, "MOST_DOCUMENTS", 1)
+    assert measure("perplexity", folder, corpus=corpus).details == {}
 
 
 @pytest.mark.usefixtures("loudness")

@@ -6,9 +6,9 @@ Figures
     which it finds something, and for the others. Of a model that fills in spans, masks or the rest
     of a text, they are those of the tokens that it has to predict.
 
-    The details have the loss of each document and its tokens, so that two models can be compared
-    document by document: that tells them apart where their intervals meet, because documents differ
-    more from each other than models do.
+    The details have the loss of each document and its tokens, unless there are too many, so that
+    two models can be compared document by document: that tells them apart where their intervals
+    meet, because documents differ more from each other than models do.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from sfumato.studies.measures.measure import MODEL, MeasureReading, Specimen
 
 Mask = NDArray[np.bool_]
 MeasurePredicted = Callable[[Sequence[Predicted], Randomness], Measured]
-DIGITS = 4  # of a document's loss, behind the point
+# Of how many documents the losses are kept, and with how many digits behind the point.
+MOST_DOCUMENTS, DIGITS = 5_000, 4
 _FIGURES: tuple[MeasurePredicted, ...] = (perplexity, accuracy)
 
 
@@ -84,6 +85,8 @@ class PerplexityMeasure:
 
 
 def _by_document(scores: Sequence[Predicted]) -> dict[str, list[float] | list[int]]:
+    if len(scores) > MOST_DOCUMENTS:
+        return {}
     return {
         "losses": [round(float(one.losses.sum()), DIGITS) for one in scores],
         "tokens": [len(one.losses) for one in scores],

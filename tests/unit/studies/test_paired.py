@@ -1,0 +1,76 @@
+"""Models are compared document by document, where their own intervals tell nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+STUDIES = Path(__file__).parents[3] / "studies"
+
+
+@pytest.fixture
+def modules(monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
+    monkeypatch.syspath_prepend(str(STUDIES))
+    return __import__("paired"), __import__("kept")
+
+
+def model(method: str, losses: list[float], tokens: list[int], seed: int = 1) -> dict[str, Any]:
+    place = {"method": method, "level": None, "seed": seed}
+    return {**place, "losses": losses, "tokens": tokens}
+
+
+def documents() -> tuple[list[float], list[int]]:
+    """Losses per token from 2 to 6: perplexities of 7 to 400."""
+    drawn = np.random.default_rng(1)
+    tokens = drawn.integers(50, 150, size=30)
+    return (tokens * drawn.uniform(2, 6, size=30)).tolist(), tokens.tolist()
+
+
+def test_a_difference_that_every_document_has_is_told(modules: tuple[Any, Any]) -> None:
+    paired, kept = modules
+    losses, tokens = documents()
+    worse = [one + 0.05 * count for one, count in zip(losses, tokens, strict=True)]
+    found = kept.Figures(
+        {"documents": [model("a", losses, tokens), model("b", worse, tokens)], "rows": []}
+    )
+    ratio = paired.ratio(found, ("b", None), ("a", None))
+    assert ratio.value == pytest.approx(np.exp(0.05))
+    assert (ratio.low, ratio.high) == pytest.approx((ratio.value, ratio.value))
+    assert ratio.apart
+    assert ratio.n == 30
+    # Per another kind of token, of which there are half as many.
+    assert paired.ratio(found, ("b", None), ("a", None), 2.0).value == pytest.approx(np.exp(0.1))
+    assert paired.ratio(found, ("b", None), ("c", None)) is None
+
+
+def test_twin_documents_in_another_order_tell_nothing(modules: tuple[Any, Any]) -> None:
+    """The same losses, compared with those of other documents."""
+    paired, kept = modules
+    losses, tokens = documents()
+    alike = [100] * 30
+    perplexing = [one / count * 100 for one, count in zip(losses, tokens, strict=True)]
+    turned = [one + 5 for one in perplexing[11:] + perplexing[:11]]
+    found = kept.Figures({"documents": [model("a", perplexing, alike), model("b", turned, alike)]})
+    assert not paired.ratio(found, ("b", None), ("a", None)).apart
+    other = kept.Figures({"documents": [model("a", losses, tokens), model("b", losses, alike)]})
+    with pytest.raises(ValueError, match="not measured on the same documents"):
+        paired.ratio(other, ("b", None), ("a", None))
+
+
+def test_seeds_are_averaged_by_document(modules: tuple[Any, Any]) -> None:
+    paired, kept = modules
+    losses, tokens = documents()
+    up, down = ([one + sign for one in losses] for sign in (3.0, -3.0))
+    found = kept.Figures(
+        {
+            "documents": [
+                model("a", losses, tokens),
+                model("b", up, tokens, seed=1),
+                model("b", down, tokens, seed=2),
+            ]
+        }
+    )
+    assert paired.ratio(found, ("b", None), ("a", None)).value == pytest.approx(1.0)
