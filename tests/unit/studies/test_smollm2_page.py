@@ -240,3 +240,29 @@ def test_texts_are_counted_where_the_study_compares_them(
 def test_texts_that_nobody_compares_are_left_alone(staying: ModuleType, tmp_path: Path) -> None:
     other = Row.from_dict(row(("MDP", 8.0), "perplexity", 0.5, 0.1))
     assert list(staying.staying(Folder(tmp_path, [other]))) == []
+
+
+def paired(page: ModuleType, factor: float) -> str:
+    """What the page says of MDP beside SMDP, if every document costs that much more with it."""
+    tokens = [500 + 7 * number for number in range(31)]
+    losses = [count * (2 + number % 5) for number, count in enumerate(tokens)]
+    more = [one + count * math.log(factor) for one, count in zip(losses, tokens, strict=True)]
+    kept = [
+        {"method": name, "level": level, "seed": 1, "losses": some, "tokens": tokens}
+        for name, level, some in (
+            ("no privacy", None, losses), ("MDP", 8.0, more), ("SMDP", 8.0, losses),
+        )
+    ]  # fmt: skip
+    found = figures(page, 18.0)
+    return "\n".join(page.findings(page.Figures({**found.content, "documents": kept})))
+
+
+def test_models_are_compared_document_by_document(page: ModuleType) -> None:
+    """Wide intervals of either do not matter then; a factor of 1 is no difference."""
+    per_gpt2 = 1.1 ** (TOKENS / page.GPT2_TOKENS)
+    some = f"{per_gpt2:.2f} ({per_gpt2:.2f} – {per_gpt2:.2f})"
+    assert f"{some} times as much, so that the two are told apart" in paired(page, 1.1)
+    assert "times as much, so that the two are not told apart" in paired(page, 1.0)
+    assert "multiplies the perplexity without noise by 1.00 (1.00 – 1.00) at ε = 8" in paired(
+        page, 1
+    )
