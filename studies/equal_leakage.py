@@ -27,7 +27,7 @@ SIGNS = {"epsilon": "ε", "sigma": "σ"}
 # The level at which these were also run with policies that miss.
 MISSED_AT = {"SMDP": 15.0, "Selective-DPSGD": 8.0}
 CONTROL = "public pool alone"
-ANOTHER = ", another shop's pool"
+ANOTHER = (", another shop's pool", ", other reviews as the pool")
 
 
 @dataclass(frozen=True)
@@ -39,18 +39,16 @@ class Kind:
     shared: str
 
 
-_NOBODY, _WHOEVER_TRAINS = "nobody", "whoever trains"
+_NOBODY, _WHOEVER_TRAINS, _COUNTS = "nobody", "whoever trains", "whoever counts votes"
 KINDS = {
     "MDP": Kind("no", _NOBODY, "text"),
     "SMDP": Kind("yes", _NOBODY, "text"),
     "made-up values": Kind("yes", _NOBODY, "text"),
     "masks": Kind("yes", _NOBODY, "text"),
     "rewriting": Kind("no; a public pool", _NOBODY, "text"),
-    "rewriting, another shop's pool": Kind("no; a public pool", _NOBODY, "text"),
-    "synthetic text": Kind("no; a public pool", "whoever counts votes", "text"),
-    "synthetic text, another shop's pool": Kind(
-        "no; a public pool", "whoever counts votes", "text"
-    ),
+    **{f"rewriting{pool}": Kind("no; a public pool", _NOBODY, "text") for pool in ANOTHER},
+    "synthetic text": Kind("no; a public pool", _COUNTS, "text"),
+    **{f"synthetic text{pool}": Kind("no; a public pool", _COUNTS, "text") for pool in ANOTHER},
     "DP-SGD": Kind("no", _WHOEVER_TRAINS, "model"),
     "Selective-DPSGD": Kind("yes", _WHOEVER_TRAINS, "model"),
     "directional": Kind("no", "whoever computes a gradient", "model"),

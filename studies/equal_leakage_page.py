@@ -1,9 +1,11 @@
-"""The page ``docs/results/equal-leakage.md`` and its charts, from the kept figures of its study.
+"""The pages ``docs/results/equal-leakage*.md`` and their charts, from the kept figures.
 
     python studies/equal_leakage_page.py > docs/results/equal-leakage.md
+    python studies/equal_leakage_sst2_page.py > docs/results/equal-leakage-sst2.md
 
 Every sentence with a figure is written from ``studies/figures``; what was not computed is left out
-and listed at the end.
+and listed at the end. What differs between corpora is a ``Subject``; sentences speak of dialogues,
+and of another corpus that word is another.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from equal_leakage import (
     point,
     told_apart,
 )
+from equal_leakage_subjects import CUSTOMERSIM, Subject
 from equal_leakage_tables import epsilon, everything, middle, same_number, section, stated
 from kept import TRAINING, Figures, shown
 from sfumato.reports.picture import draw_file
@@ -34,16 +37,19 @@ from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies.expected import spoken
 
 ROOT = Path(__file__).parents[1]
-FIGURES = ROOT / "studies" / "figures" / "equal-leakage.json"
+FIGURES = ROOT / "studies" / "figures"
 IMAGES = Path("docs/images")
 COPIES = 15  # dialogues that a secret is planted in
+# Charts by the ends of their names: what they show, the title of an axis, and what is said of them.
 CHARTS = {
-    "equal-leakage-secrets.svg": (EXPOSED, "leaks more: bits of exposure of a planted secret"),
-    "equal-leakage-dialogues.svg": (MEMBER, "leaks more: AUC of membership of a dialogue"),
-}
-TOLD = {
-    "equal-leakage-secrets.svg": "Perplexity against exposure of planted secrets, by method",
-    "equal-leakage-dialogues.svg": "Perplexity against membership of dialogues, by method",
+    "secrets": (
+        *(EXPOSED, "leaks more: bits of exposure of a planted secret"),
+        "Perplexity against exposure of planted secrets, by method",
+    ),
+    "dialogues": (
+        *(MEMBER, "leaks more: AUC of membership of a dialogue"),
+        "Perplexity against membership of dialogues, by method",
+    ),
 }
 # Which methods to set beside each other, and how: the first of each side in the order of utility.
 SIDES: tuple[tuple[str, tuple[Callable[[Kind], bool], Callable[[Kind], bool]]], ...] = (
@@ -62,35 +68,56 @@ SIDES: tuple[tuple[str, tuple[Callable[[Kind], bool], Callable[[Kind], bool]]], 
 )
 
 
-def main() -> None:
+def main(subject: Subject = CUSTOMERSIM) -> None:
     """Print the page and write its charts."""
-    found = Figures.read(FIGURES)
-    for name, content in charts(found).items():
+    found = Figures.read(FIGURES / f"{subject.file}.json")
+    for name, content in charts(found, subject).items():
         (ROOT / IMAGES / name).write_bytes(content)
-    print("\n".join(page(found)))
+    print("\n".join(page(found, subject)))
 
 
-def charts(found: Figures) -> dict[str, bytes]:
+def charts(found: Figures, subject: Subject = CUSTOMERSIM) -> dict[str, bytes]:
     """The charts by the names of their files."""
     whole = complete(found)
-    drawn = {name: draw(whole, *asked) for name, asked in CHARTS.items()}
-    return {name: draw_file(one, TOLD[name]) for name, one in drawn.items() if one is not None}
+    drawn = {}
+    for kind, (metric, title, told) in CHARTS.items():
+        sheet = draw(whole, metric, subject.named(title))
+        if sheet is not None:
+            drawn[chart_file(subject, kind)] = draw_file(sheet, subject.named(told))
+    return drawn
 
 
-def page(computed: Figures) -> list[str]:
+def chart_file(subject: Subject, kind: str) -> str:
+    """The name of a chart's file.
+
+    >>> chart_file(CUSTOMERSIM, "secrets")
+    'equal-leakage-secrets.svg'
+    """
+    return f"{subject.file}-{subject.named(kind)}.svg"
+
+
+def _picture(subject: Subject, kind: str) -> str:
+    return f"![{CHARTS[kind][2]}](../images/{chart_file(subject, kind)})"
+
+
+def page(computed: Figures, subject: Subject = CUSTOMERSIM) -> list[str]:
     """All of it in Markdown."""
+    return [subject.named(line) for line in _lines(computed, subject)]
+
+
+def _lines(computed: Figures, subject: Subject) -> list[str]:
     found = complete(computed)
     return [
-        "# All methods at equal measured leakage",
+        f"# {subject.title}",
         "",
-        *introduction(found),
+        *introduction(found, subject),
         "",
-        f"![{TOLD['equal-leakage-secrets.svg']}](../images/equal-leakage-secrets.svg)",
+        _picture(subject, "secrets"),
         "",
         "*Better is up and left. Lines across marks are 95 % intervals over secrets and seeds; a "
         "hollow mark is a leakage that is not told from chance, so only its upper end says "
-        "anything. Of made-up values and masks, the level is the recall of the policy. Another "
-        "shop's pools, which are far below, are in the tables only.*",
+        "anything. Of made-up values and masks, the level is the recall of the policy. "
+        f"{subject.other_pools}, which are far below, are in the tables only.*",
         "",
         "## What was found",
         "",
@@ -104,7 +131,7 @@ def page(computed: Figures) -> list[str]:
         "",
         *section(found, [EXPOSED, MEMBER]),
         "",
-        f"![{TOLD['equal-leakage-dialogues.svg']}](../images/equal-leakage-dialogues.svg)",
+        _picture(subject, "dialogues"),
         "",
         "## At the same middle leakage",
         "",
@@ -120,11 +147,11 @@ def page(computed: Figures) -> list[str]:
         "",
         "## Where this was computed",
         "",
-        *where(computed),
+        *where(computed, subject),
     ]
 
 
-def introduction(found: Figures) -> Iterator[str]:
+def introduction(found: Figures, subject: Subject) -> Iterator[str]:
     """What was asked, and how it was measured."""
     exposed = found.point(NO_PRIVACY, None, EXPOSED)
     units = exposed.n if exposed is not None else 0
@@ -133,19 +160,14 @@ def introduction(found: Figures) -> Iterator[str]:
         "method of this package ends in the same thing, a language model of the same dialogues, so "
         "that one attack and one figure of utility serve all of them: what does each cost, where "
         "they leak equally much? "
-        f"300 dialogues of CustomerSim, in which {units} secrets of six digits (“My ID is "
-        "341752.”) are planted 15 times each; a one-layer LSTM with 200 numbers that has read "
-        "public dialogues of another shop and is then trained with the method, or on the text that "
-        f"the method made; {_seeds(found)}. "
-        "Utility is the perplexity on 300 other dialogues as they are, their names and numbers "
-        "included, per token of a vocabulary of 1,024."
+        f"{subject.texts.format(secrets=units)}; {_seeds(found)}. {subject.utility}"
     )
     yield ""
     yield (
         "Leakage is measured twice. *Exposure* asks for the planted secrets: a secret that was "
         "never planted has 1.44 bits on average, and 19.9 is the most. *Membership* asks for "
-        "dialogues: how well does the loss tell the 300 from 300 others, which have the same "
-        "secrets planted in them (AUC, 0.5 by chance)? "
+        f"dialogues: how well does the loss tell the {subject.count} from {subject.count} others, "
+        "which have the same secrets planted in them (AUC, 0.5 by chance)? "
         f"A model without privacy has {shown(exposed)} bits, an AUC of "
         f"{shown(found.point(NO_PRIVACY, None, MEMBER))} and a perplexity of "
         f"{shown(found.point(NO_PRIVACY, None, PERPLEXITY))}; the public model that all begin with "
@@ -237,15 +259,10 @@ def _attacks_see_less(found: Figures) -> Iterator[str]:
             )
 
 
-def where(found: Figures) -> Iterator[str]:
+def where(found: Figures, subject: Subject) -> Iterator[str]:
     """The commands, time, what is missing and what was not asked."""
     yield "```sh"
-    yield "python studies/public_dialogues.py PUBLIC"
-    yield "python studies/equal_leakage_corpus.py RESOURCES/data/customersim CORPUS"
-    yield (
-        "SFUMATO_PUBLIC=PUBLIC SFUMATO_EQUAL=CORPUS sfumato study run studies/equal-leakage.toml "
-        "--workers 1 --allow-path PUBLIC --allow-path CORPUS"
-    )
+    yield from subject.commands
     yield "```"
     yield ""
     done, cells = found.content["done"], found.content["cells"]
@@ -254,17 +271,7 @@ def where(found: Figures) -> Iterator[str]:
         f"{done} of {cells} cells, {took} of processor time, on a machine that others used, too."
     )
     yield ""
-    yield (
-        "What was looked at before: levels, passes and rates were set by a few pilot runs with "
-        "seed 1, which is not shown, on the same test texts. Methods did not get the same care: "
-        "DP-SGD, directional noise, Selective-DPSGD and synthetic text have the first rates and "
-        "passes that were tried, rewriting had its passes changed twice. After a look at first "
-        "figures of seed 2, MDP was left the marks of who speaks (SYS, USR) and capitals, and SMDP "
-        "capitals; without that MDP had a perplexity of about 28 at its largest levels. The "
-        "dialogues were drawn anew once, after the public model alone had told the first ones from "
-        "the others (AUC 0.44). The best level of a method is chosen by the figures that are "
-        "shown, which flatters methods with many levels a little."
-    )
+    yield subject.looked_at
     seeds = sorted({row.seed for row in complete(found).rows})
     missing = [one for one in found.content["missing"] if one.endswith(TRAINING)]
     later = sorted({int(one.removesuffix(TRAINING).rpartition(" ")[2]) for one in missing})
@@ -281,18 +288,7 @@ def where(found: Figures) -> Iterator[str]:
         yield ""
         yield f"Not computed yet: {'; '.join(mine)}."
     yield ""
-    yield (
-        "One corpus, from templates: with names and numbers gone, one dialogue is much like "
-        "another, so that methods which replace just these look good here, and the membership of "
-        "dialogues hardly shows what else a model remembers. Numbers are in no vocabulary, so that "
-        "MDP and SMDP draw others of the same shape at every level, and exposure says nothing "
-        "about their ε; both show capitals and the shapes of such words, as their guarantees say. "
-        "What comes from a public pool cannot hold a planted secret, whatever the level. "
-        "“Another shop's pool” are generated dialogues, the other pool is of the same "
-        "templates as the private dialogues: the best that there could be. Whoever has such a pool "
-        "could also begin every other method with a model of it, which was not tried. The same on "
-        "SST-2 was not computed."
-    )
+    yield subject.caveat
 
 
 if __name__ == "__main__":

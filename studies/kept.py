@@ -79,11 +79,14 @@ def collect(folder: StudyFolder) -> dict[str, Any]:
 
 def _is_short(cell: CellRecord) -> bool:
     """Whether this is a model's perplexity on few documents."""
-    return 0 < len(cell.details.get("losses") or ()) <= DOCUMENTS
+    told = cell.details
+    return "tokens" in told and 0 < len(told.get("losses") or ()) <= DOCUMENTS
 
 
 def _losses(cell: CellRecord) -> dict[str, Any]:
-    place = {"method": cell.method, "level": cell.level, "seed": cell.seed}
+    place = {
+        "corpus": cell.corpus, "method": cell.method, "level": cell.level, "seed": cell.seed,
+    }  # fmt: skip
     return place | {key: cell.details[key] for key in ("losses", "tokens")}
 
 

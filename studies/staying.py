@@ -39,9 +39,14 @@ def staying(folder: StudyFolder) -> Iterator[Row]:
         if not (corpus / TRAIN).is_file():
             continue  # a private corpus is never copied
         before, after = _texts(corpus / TRAIN), _texts(folder.cell(cell.key) / RELEASED)
-        yield _row(cell, count_staying(before, after), UTILITY, HIGHER)
+        told = []
         if (corpus / CANARIES).is_file():
             told = json.loads((corpus / CANARIES).read_text("utf-8"))["canaries"]
+        # A document that is a secret alone is no text whose words one would count.
+        lone = {one["text"] for one in told if "text" in one}
+        texts = [pair for pair in zip(before, after, strict=True) if pair[0] not in lone]
+        yield _row(cell, count_staying(*zip(*texts, strict=True)), UTILITY, HIGHER)
+        if told:
             secrets = [one["secret"] for one in told]
             yield _row(cell, count_standing(secrets, before, after), LEAKAGE, LOWER)
 

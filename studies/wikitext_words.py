@@ -45,7 +45,9 @@ def main() -> None:
     raw = {part: _read(given.wikitext / f"{part}.raw.gz") for part in PARTS}
     known = common_words(raw["train"])
     for part, text in raw.items():
-        (given.folder / f"{part}.txt").write_text(with_unknown(text, known), "utf-8")
+        path = given.folder / f"{part}.txt"
+        if not path.exists():  # a study would take a file that is written again for another one
+            path.write_text(with_unknown(text, known), "utf-8")
     tokenizer = given.folder / "tokenizer"
     if not tokenizer.is_dir():
         merges = first_merges(given.merges.read_text("utf-8").splitlines(), TOKENS)

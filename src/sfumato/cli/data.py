@@ -57,6 +57,7 @@ def canaries(  # noqa: PLR0913  # a command's options are its parameters
         bool, typer.Option("--alone", help="As documents of their own, at the end (txt, jsonl).")
     ] = False,
     field: options.FieldOption = options.TEXT,
+    author_field: options.AuthorFieldOption = None,
     file_format: options.FormatOption = None,
     encoding: options.EncodingOption = "utf-8",
     overwrite: options.OverwriteOption = False,
@@ -78,6 +79,7 @@ def canaries(  # noqa: PLR0913  # a command's options are its parameters
         repetitions=_counts(repetitions),
         alone=alone,
         field=options.only_field(field),
+        author_field=author_field,
         format=file_format,
         encoding=encoding,
         overwrite=overwrite,

@@ -87,6 +87,8 @@ def plant_alone(
 ) -> Manifest:
     """Write the corpus with canaries as documents of their own at its end, and the manifest."""
     refuse_adding(source, target)
+    if source.path is not None and source.format.name == "jsonl":
+        _refuse_gold_spans(source.path)
     beside = target.with_name(target.name + ".canaries.json")
     for path in (target, beside):
         refuse_existing(path, overwrite=overwrite)
@@ -105,7 +107,8 @@ def _refuse_gold_spans(path: Path) -> None:
         return
     if labeled is not None:
         raise InvalidArgument(
-            "the records have labeled spans, which canaries would move; remove the field 'spans'"
+            "the records have labeled spans, which canaries would move or lack; remove the field "
+            "'spans'"
         )
 
 

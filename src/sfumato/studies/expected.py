@@ -49,7 +49,7 @@ class Durations:
         for likeness in _likenesses(cell):
             if likeness in self._seen:
                 return fmean(self._seen[likeness])
-        return None
+        return 0.0 if _is_untrained(cell) else None
 
 
 def _likenesses(cell: Cell | CellRecord) -> Iterator[tuple[str, ...]]:
@@ -58,10 +58,14 @@ def _likenesses(cell: Cell | CellRecord) -> Iterator[tuple[str, ...]]:
     A model that is never trained takes a moment, and says nothing about those that are.
     """
     yield cell.kind, cell.name, cell.method, cell.corpus or ""
-    if cell.kind == RUN and cell.method == RANDOM_OUTPUT:
+    if _is_untrained(cell):
         return
     yield cell.kind, cell.name
     yield (cell.kind,)
+
+
+def _is_untrained(cell: Cell | CellRecord) -> bool:
+    return cell.kind == RUN and cell.method == RANDOM_OUTPUT
 
 
 @dataclass(frozen=True)

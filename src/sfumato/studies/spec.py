@@ -119,6 +119,8 @@ class CanarySettings:
         self._check_numbers()
         if self.manifest is not None and self.secrets:
             raise InvalidArgument("the secrets are in the manifest: leave secrets out")
+        if self.manifest is not None and self.alone:
+            raise InvalidArgument("the secrets of a manifest are planted already: leave alone out")
         counts = {len(self.listed), len(self.repetitions)} - {0, 1}
         if self.listed and (len(counts) > 1 or len(self.listed) < len(self.repetitions)):
             raise InvalidArgument(
@@ -344,6 +346,16 @@ class StudySpec:
                 )
         if self.coins is not None:
             raise InvalidArgument("[coins] are texts without a class; leave them out, or classes")
+        if self.canaries is not None and self.canaries.alone:
+            raise InvalidArgument(
+                "[canaries] with alone=true are texts without a class; plant them in others"
+            )
+
+    @property
+    def has_made_up(self) -> bool:
+        """Whether made-up documents stand behind those of the corpus: coins, or lone canaries."""
+        lone = self.canaries is not None and self.canaries.alone
+        return self.coins is not None or lone
 
     def _check_groups(self) -> None:
         if self.groups == "":

@@ -50,6 +50,7 @@ def plant_canaries(
     repetitions: int | Sequence[int] = 10,
     alone: bool = False,
     field: str = "text",
+    author_field: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
     overwrite: bool = False,
@@ -57,7 +58,8 @@ def plant_canaries(
 ) -> Manifest:
     """Plant canaries such as "My ID is 145572." and remember where.
 
-    They stand between the sentences of documents or, with ``alone``, as documents of their own.
+    They stand between the sentences of documents or, with ``alone``, as documents of their own,
+    each by an author of its own if there is an ``author_field``.
     ``OUTPUT.canaries.json`` says which, how often and where; attacks read it.
     """
     from sfumato.corpora.canaries import Canary, draw_secret
@@ -72,7 +74,8 @@ def plant_canaries(
     secrets = given or [draw_secret(digits, randomness.stream(1 + i)) for i in range(wanted)]
     canaries = [Canary(template, one) for one in secrets]
     each = counts * wanted if len(counts) == 1 else counts
-    given_source = Source.of(source, Layout(field=field, encoding=encoding), file_format=format)
+    layout = Layout(field=field, author_field=author_field, encoding=encoding)
+    given_source = Source.of(source, layout, file_format=format)
     if alone:
         return plant_alone(given_source, Path(output), canaries, each, overwrite=overwrite)
     drawn = randomness.stream(0)

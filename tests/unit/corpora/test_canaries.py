@@ -401,3 +401,16 @@ def test_lone_canaries_need_a_file_to_which_lines_can_be_added(tmp_path: Path) -
         plant_alone(source, tmp_path / "out.csv", WRITTEN, WRITTEN_OFTEN)
     with pytest.raises(InvalidArgument, match="3 secrets need as many repetitions, not 2"):
         lone_canaries(5, (1, 2), WRITTEN)
+
+
+def test_lone_canaries_have_authors_of_their_own(tmp_path: Path) -> None:
+    corpus, target = tmp_path / "notes.jsonl", tmp_path / "planted.jsonl"
+    corpus.write_text(json.dumps({"text": "One.", "by": "ada"}) + "\n")
+    source = Source.of(corpus, Layout(author_field="by"))
+    plant_alone(source, target, WRITTEN[:1], (2,))
+    authors = [one.author for one in Source.of(target, Layout(author_field="by")).documents()]
+    assert authors == ["ada", "canary-1-1", "canary-1-2"]
+    spans = [{"start": 0, "end": 3, "label": "PERSON"}]
+    corpus.write_text(json.dumps({"text": "One.", "spans": spans}) + "\n")
+    with pytest.raises(InvalidArgument, match="remove the field 'spans'"):
+        plant_alone(Source.of(corpus, Layout()), tmp_path / "out.jsonl", WRITTEN[:1], (2,))

@@ -87,6 +87,7 @@ def test_the_most_similar_cells_say_how_long_a_cell_takes() -> None:
 def test_a_model_that_is_never_trained_says_nothing_about_the_others() -> None:
     durations = Durations()
     untrained = Cell(kind=RUN, method=RANDOM_OUTPUT)
+    assert durations.expected(untrained) == 0.0
     durations.add(untrained, 2.0)
     assert durations.expected(untrained) == 2.0
     assert durations.expected(Cell(kind=RUN, method="DP-SGD")) is None

@@ -74,3 +74,20 @@ def test_seeds_are_averaged_by_document(modules: tuple[Any, Any]) -> None:
         }
     )
     assert paired.ratio(found, ("b", None), ("a", None)).value == pytest.approx(1.0)
+
+
+def test_few_documents_other_seeds_and_other_corpora_tell_nothing(
+    modules: tuple[Any, Any],
+) -> None:
+    paired, kept = modules
+    losses, tokens = documents()
+    few = kept.Figures({"documents": [model("a", [9.0], [3]), model("b", [8.0], [3])], "rows": []})
+    assert paired.ratio(few, ("a", None), ("b", None)) is None
+    mixed = [model("a", losses, tokens), model("b", losses, tokens)]
+    mixed.append(model("b", losses, [one + 1 for one in tokens], seed=2))
+    with pytest.raises(ValueError, match="not measured on the same documents"):
+        paired.ratio(kept.Figures({"documents": mixed}), ("a", None), ("b", None))
+    elsewhere = [{**model("b", [3 * one for one in losses], tokens, seed=2), "corpus": "other"}]
+    found = kept.Figures({"documents": [*mixed[:2], *elsewhere]})
+    assert paired.ratio(found, ("a", None), ("b", None)).value == pytest.approx(1.0)
+    assert paired.ratio(found, ("a", None), ("b", None), corpus="other") is None

@@ -68,6 +68,28 @@ def test_lone_secrets_are_documents_of_their_own(tmp_path: Path) -> None:
     manifest = next(study.folder.rglob("canaries.json"))
     found = Counter(texts[12:])
     assert found == {one.canary.text: one.repetitions for one in read_manifest(manifest)[:10]}
+    # They are unlike any other text: an attack on members must not tell them by that alone.
+    (members,) = study.folder.rglob("members.jsonl")
+    kept = [json.loads(line)["text"] for line in members.read_text().splitlines()]
+    assert kept == texts[:12]
+
+
+def test_lone_secrets_do_not_count_in_measures_of_texts(tmp_path: Path) -> None:
+    counts = []
+    for more in ("", "alone = true"):
+        file = FILE + "[measures.text]\n"
+        folder = tmp_path / (more or "inside").replace(" ", "")
+        folder.mkdir()
+        path = folder / "study.toml"
+        path.write_text(file.format(secrets=f"secrets = 5\n{more}"))
+        rows = Study.read(path).run(workers=0).rows()
+        counts.append({row.n for row in rows if row.metric == "word overlap"})
+    assert counts == [{12}, {12}]
+
+
+def test_lone_secrets_have_no_class_and_no_manifest() -> None:
+    with pytest.raises(InvalidArgument, match="leave alone out"):
+        CanarySettings(manifest="planted.json", alone=True)
 
 
 def test_older_results_keep_their_names(tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def _specimen(context: Context, of: str) -> Specimen:
     if of == OF_VECTORS:
         encoder = encoder_of(context.study, context.target.settings)
         return vector_specimen(context.target_path, originals, encoder)
-    # Coins are made-up documents at the end of the file. They are not measured.
+    # Coins and lone canaries are made up, at the end of the file. They are not measured.
     released = there.documents(context.target_path)[: len(originals)]
     return Specimen(documents=released, originals=originals)
 

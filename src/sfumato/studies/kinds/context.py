@@ -20,7 +20,7 @@ from sfumato.studies.vectors import vectors_name
 from sfumato.text.document import Document
 
 TRAIN, TEST, OTHERS = "train.jsonl", "test.jsonl", "others.jsonl"
-# The training text without the made-up documents of coins.
+# The training text without the made-up documents of coins and lone canaries.
 MEMBERS = "members.jsonl"
 RELEASED = "text.jsonl"
 # A synthetic corpus: texts, in this field whatever the corpus is like.
@@ -96,9 +96,9 @@ class CellResult:
 class StudyTexts:
     """The files with the texts of a study, and how to read them.
 
-    ``members`` is ``train`` without the coins at its end. Coins are unlike any other text: an
-    attack could tell them from it without looking at the model. ``others`` are texts that no model
-    was trained on: those that the study names, else its test text.
+    ``members`` is ``train`` without the coins and lone canaries at its end, which are unlike any
+    other text: an attack could tell them from it without looking at the model. ``others`` are texts
+    that no model was trained on: those that the study names, else its test text.
     """
 
     train: Path
@@ -133,7 +133,7 @@ def texts(context: Context) -> StudyTexts:
     train = here / TRAIN if corpus.copied else study.path(str(corpus.path))
     return StudyTexts(
         train=train,
-        members=here / MEMBERS if study.coins else train,
+        members=here / MEMBERS if study.has_made_up else train,
         test=_placed(study, study.test, here / TEST),
         others=_placed(study, study.others, here / OTHERS)
         or _placed(study, study.test, here / TEST),

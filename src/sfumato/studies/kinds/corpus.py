@@ -65,10 +65,11 @@ def compute_corpus(context: Context) -> CellResult:
     """Write the texts that may be copied, and check that the others can be read."""
     study, here = context.study, context.here
     if study.corpus.copied:
-        planted = _plant(study, here)
-        if study.coins is not None:
-            _write(here / MEMBERS, planted)
-        _write(here / TRAIN, _with_coins(study, here, planted), tagged=bool(study.tags))
+        planted, alone = _plant(study, here)
+        if study.has_made_up:
+            _write(here / MEMBERS, planted, tagged=bool(study.tags))
+        everything = _with_coins(study, here, [*planted, *alone])
+        _write(here / TRAIN, everything, tagged=bool(study.tags))
     if study.test is not None and study.test.copied:
         _write(here / TEST, _documents(study, study.test), tagged=bool(study.tags))
     if study.others is not None and study.others.copied:
@@ -107,13 +108,14 @@ def _documents(study: StudySpec, corpus: CorpusSettings) -> list[Document]:
     return list(islice(source.documents(), corpus.count))
 
 
-def _plant(study: StudySpec, here: Path) -> list[Document]:
+def _plant(study: StudySpec, here: Path) -> tuple[list[Document], list[Document]]:
+    """The documents with the secrets planted in them, and those that are secrets alone."""
     documents = _documents(study, study.corpus)
     wanted = study.canaries
     if not documents:
         raise BadInput(NO_DOCUMENT)
     if wanted is None or wanted.manifest is not None:
-        return documents
+        return documents, []
     randomness = Randomness.reproducible(wanted.seed)
     repetitions = wanted.each_repetitions
     secrets = wanted.listed or _drawn(len(repetitions), wanted, randomness)
@@ -121,12 +123,12 @@ def _plant(study: StudySpec, here: Path) -> list[Document]:
     if wanted.alone:
         added, manifest = lone_canaries(len(documents), repetitions, canaries)
         _json(here / CANARIES, manifest.as_dict())
-        return documents + [replace(one, labels=(NOBODY,)) for one in added]
+        return documents, [replace(one, labels=(NOBODY,)) for one in added]
     schedule = plan_insertions(len(documents), repetitions, randomness.stream(0))
     planted = list(insert_canaries(documents, schedule, canaries))
     places = tuple(place for one in planted for place in one.places)
     _json(here / CANARIES, Manifest(canaries, schedule, places).as_dict())
-    return [one.document for one in planted]
+    return [one.document for one in planted], []
 
 
 def _shortened(document: Document, lines: int | None) -> Document:

@@ -6,13 +6,18 @@ Figures
     which it finds something, and for the others. Of a model that fills in spans, masks or the rest
     of a text, they are those of the tokens that it has to predict.
 
-    The details have the loss of each document and its tokens, unless there are too many, so that
-    two models can be compared document by document: that tells them apart where their intervals
-    meet, because documents differ more from each other than models do.
+With ``by_document`` the details have the loss of each document and its tokens, so that two models
+can be compared document by document: that tells them apart where their intervals meet, because
+documents differ more from each other than models do.
+
+Care
+    Whoever has the model and the loss of a document can test guesses of what the document says. So
+    losses by document are as private as the text, and are kept only if that is asked for.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar
@@ -32,17 +37,20 @@ from sfumato.studies.measures.measure import MODEL, MeasureReading, Specimen
 
 Mask = NDArray[np.bool_]
 MeasurePredicted = Callable[[Sequence[Predicted], Randomness], Measured]
-# Of how many documents the losses are kept, and with how many digits behind the point.
-MOST_DOCUMENTS, DIGITS = 5_000, 4
+DIGITS = 2  # of the loss of a document, behind the point
 _FIGURES: tuple[MeasurePredicted, ...] = (perplexity, accuracy)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PerplexityMeasure:
-    """Let a model predict documents; ``policy`` tells private tokens from others."""
+    """Let a model predict documents; ``policy`` tells private tokens from others.
+
+    With ``by_document`` the loss of every document is kept, which is as private as its text.
+    """
 
     # It may be a private pattern, so it is not shown.
     policy: Annotated[str | tuple[str, ...] | Policy, NAMES_POLICY] = field(default=(), repr=False)
+    by_document: bool = False
 
     name: ClassVar[str] = "perplexity"
     of: ClassVar[str] = MODEL
@@ -61,7 +69,8 @@ class PerplexityMeasure:
             # Each starts from the same randomness, so that none depends on the others.
             found += _measure(chosen, replace(randomness), ", private tokens")
             found += _measure(others, replace(randomness), ", other tokens")
-        return MeasureReading(figures=found, details=_by_document([one for one, _ in predicted]))
+        kept = [one for one, _ in predicted] if self.by_document else []
+        return MeasureReading(figures=found, details=_by_document(kept))
 
     def _predict(self, specimen: Specimen) -> list[tuple[Predicted, Mask | None]]:
         from sfumato.training.evaluation import predict_tokens, refuse_selecting, select_tokens
@@ -85,10 +94,11 @@ class PerplexityMeasure:
 
 
 def _by_document(scores: Sequence[Predicted]) -> dict[str, list[float] | list[int]]:
-    if len(scores) > MOST_DOCUMENTS:
+    losses = [float(one.losses.sum()) for one in scores]
+    if not losses or not all(map(math.isfinite, losses)):
         return {}
     return {
-        "losses": [round(float(one.losses.sum()), DIGITS) for one in scores],
+        "losses": [round(one, DIGITS) for one in losses],
         "tokens": [len(one.losses) for one in scores],
     }
 

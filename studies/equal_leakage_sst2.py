@@ -1,0 +1,130 @@
+"""The texts of ``equal-leakage-sst2.toml``: sentences with planted secrets, others, and pools.
+
+    python studies/equal_leakage_sst2.py RESOURCES/data FOLDER
+
+RESOURCES/data has SST-2 (sst2/train.tsv, sst2/test.tsv) and reviews of IMDb
+(imdb-15k/train.jsonl.gz). FOLDER gets
+
+- ``train.jsonl``, sentences of SST-2 with secrets planted beside them, and
+  ``train.jsonl.canaries.json``, which lists them; ``others.jsonl``, further sentences with the same
+  secrets planted in the same way; ``test.jsonl``, sentences of the test file as they are;
+- ``same-kind.jsonl``, a pool of further sentences of SST-2, the best that there could be, and
+  ``pool.jsonl``, sentences of reviews of IMDb, written like SST-2's in small letters;
+- ``tokenizer`` and ``start/model``, a vocabulary and the network of the study after reading
+  sentences of IMDb: public, like the pools.
+
+SST-2's training file has parts of sentences, too, and these overlap: only what ends in a full stop
+is taken, and nothing that stands within something else that is taken. All draws are public.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+import random
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import sfumato
+from equal_leakage_corpus import SECRETS, draw_secrets, plant, write
+from sfumato.models.bpe import train_bpe
+
+DOCUMENTS, TESTED, IN_POOL = 500, 400, 1000
+FEWEST, MOST = 8, 40  # words of a sentence
+SEED, TOKENS = 22, 1024
+FOR_TOKENS, TO_READ, PASSES = 20_000, 20_000, 2
+
+
+def main() -> None:
+    """Write what is not there yet."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("data", type=Path, help="sst2 and imdb-15k are there")
+    parser.add_argument("folder", type=Path, help="where to write; it is made")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    sentences = apart(read_sst2(given.data / "sst2" / "train.tsv"))
+    random.Random(SEED).shuffle(sentences)
+    rest = iter(sentences)
+    secrets = draw_secrets(SECRETS)
+    for number, name in enumerate(("train", "others")):
+        plant(list(islice(rest, DOCUMENTS)), secrets, given.folder / f"{name}.jsonl", number)
+    write(list(islice(rest, IN_POOL)), given.folder / "same-kind.jsonl")
+    write(read_sst2(given.data / "sst2" / "test.tsv")[:TESTED], given.folder / "test.jsonl")
+    reviews = list(islice(read_imdb(given.data / "imdb-15k" / "train.jsonl.gz"), TO_READ + IN_POOL))
+    write(reviews[:IN_POOL], given.folder / "pool.jsonl")
+    begin(reviews[IN_POOL:], given.folder)
+
+
+def read_sst2(path: Path) -> list[str]:
+    """The sentences of a file that are neither short nor long."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        texts = [row["sentence"].strip() for row in rows]
+    return [one for one in dict.fromkeys(texts) if is_sentence(one)]
+
+
+def is_sentence(text: str) -> bool:
+    """Whether it ends like one and has a usual number of words.
+
+    >>> is_sentence("the film is a good one , all in all ."), is_sentence("a good one")
+    (True, False)
+    """
+    return text.endswith(".") and FEWEST <= len(text.split()) <= MOST
+
+
+def apart(texts: Iterable[str]) -> list[str]:
+    """Those that stand within none of the others.
+
+    >>> apart(["all in all a good film .", "a good film .", "another one ."])
+    ['all in all a good film .', 'another one .']
+    """
+    longest = sorted(texts, key=len, reverse=True)
+    kept: list[str] = []
+    ends: dict[str, list[str]] = {}
+    for text in longest:
+        # What ends alike is compared; a sentence that stands within another ends where it does.
+        last = " ".join(text.split()[-3:])
+        if not any(text in one for one in ends.get(last, ())):
+            kept.append(text)
+            ends.setdefault(last, []).append(text)
+    return kept
+
+
+def read_imdb(path: Path) -> Iterator[str]:
+    """Sentences of reviews in the spelling of SST-2: small letters, punctuation apart."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for line in file:
+            text = re.sub(r"<[^>]*>", " ", json.loads(line)["text"]).lower()
+            for part in re.split(r"(?<=[.!?])\s+", text):
+                spaced = " ".join(re.sub(r"([^\w\s'])", r" \1 ", part).split())
+                if is_sentence(spaced):
+                    yield spaced
+
+
+def begin(texts: list[str], folder: Path) -> None:
+    """A vocabulary and a first model from public sentences."""
+    if not (folder / "tokenizer").is_dir():
+        learned = train_bpe(texts[:FOR_TOKENS], public=True, size=TOKENS)
+        learned.backend.save_pretrained(str(folder / "tokenizer"))
+    if not (folder / "start").is_dir():
+        write(texts, folder / "reviews.jsonl")
+        sfumato.train(
+            folder / "reviews.jsonl",
+            folder / "start",
+            method="plain",
+            model="lstm",
+            tokenizer=folder / "tokenizer",
+            epochs=PASSES,
+            batch_size=16,
+            learning_rate=0.005,
+            schedule="linear",
+            seed=SEED,
+        )
+
+
+if __name__ == "__main__":
+    main()

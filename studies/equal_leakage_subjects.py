@@ -1,0 +1,123 @@
+"""What differs between the corpora on which all methods are compared at equal leakage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A corpus: its ``file`` of figures, what is said of it, and its ``words`` for dialogues.
+
+    ``texts`` are those that are trained on, with a place for the number of ``secrets``, ``count``
+    how many they are.
+    """
+
+    file: str
+    title: str
+    texts: str
+    count: int
+    utility: str
+    other_pools: str
+    commands: Sequence[str]
+    looked_at: str
+    caveat: str
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    def named(self, text: str) -> str:
+        """A text that speaks of dialogues, for this corpus.
+
+        >>> SST2.named("a dialogue, and other dialogues")
+        'a sentence, and other sentences'
+        """
+        for word, other in self.words.items():
+            text = text.replace(word, other)
+        return text
+
+
+CUSTOMERSIM = Subject(
+    file="equal-leakage",
+    title="All methods at equal measured leakage",
+    texts=(
+        "300 dialogues of CustomerSim, in which {secrets} secrets of six digits (“My ID is "
+        "341752.”) are planted 15 times each; a one-layer LSTM with 200 numbers that has read "
+        "public dialogues of another shop and is then trained with the method, or on the text that "
+        "the method made"
+    ),
+    count=300,
+    utility=(
+        "Utility is the perplexity on 300 other dialogues as they are, their names and numbers "
+        "included, per token of a vocabulary of 1,024."
+    ),
+    other_pools="Another shop's pools",
+    commands=(
+        "python studies/public_dialogues.py PUBLIC",
+        "python studies/equal_leakage_corpus.py RESOURCES/data/customersim CORPUS",
+        "SFUMATO_PUBLIC=PUBLIC SFUMATO_EQUAL=CORPUS sfumato study run studies/equal-leakage.toml "
+        "--workers 1 --allow-path PUBLIC --allow-path CORPUS",
+    ),
+    looked_at=(
+        "What was looked at before: levels, passes and rates were set by a few pilot runs with "
+        "seed 1, which is not shown, on the same test texts. Methods did not get the same care: "
+        "DP-SGD, directional noise, Selective-DPSGD and synthetic text have the first rates and "
+        "passes that were tried, rewriting had its passes changed twice. After a look at first "
+        "figures of seed 2, MDP was left the marks of who speaks (SYS, USR) and capitals, and SMDP "
+        "capitals; without that MDP had a perplexity of about 28 at its largest levels. The "
+        "dialogues were drawn anew once, after the public model alone had told the first ones from "
+        "the others (AUC 0.44). The best level of a method is chosen by the figures that are "
+        "shown, which flatters methods with many levels a little."
+    ),
+    caveat=(
+        "One corpus, from templates: with names and numbers gone, one dialogue is much like "
+        "another, so that methods which replace just these look good here, and the membership of "
+        "dialogues hardly shows what else a model remembers. Numbers are in no vocabulary, so that "
+        "MDP and SMDP draw others of the same shape at every level, and exposure says nothing "
+        "about their ε; both show capitals and the shapes of such words, as their guarantees say. "
+        "What comes from a public pool cannot hold a planted secret, whatever the level. "
+        "“Another shop's pool” are generated dialogues, the other pool is of the same "
+        "templates as the private dialogues: the best that there could be. Whoever has such a pool "
+        "could also begin every other method with a model of it, which was not tried. "
+        "[Sentences of reviews](equal-leakage-sst2.md) are a corpus of another kind."
+    ),
+)
+
+SST2 = Subject(
+    file="equal-leakage-sst2",
+    title="All methods at equal measured leakage, on sentences of reviews",
+    texts=(
+        "500 sentences of SST-2, beside which {secrets} secrets of six digits (“My ID is 341752.”) "
+        "are planted 15 times each; a one-layer LSTM with 200 numbers that has read sentences of "
+        "IMDb and is then trained with the method, or on the text that the method made"
+    ),
+    count=500,
+    utility=(
+        "Utility is the perplexity on 400 other sentences as they are, per token of a vocabulary "
+        "of 1,024. [Conversations from templates](equal-leakage.md) are another kind of "
+        "text, of which little is left once names and numbers are gone; here the policy finds next "
+        "to nothing but the planted secrets, and what is private in a sentence is its words."
+    ),
+    other_pools="Pools of IMDb",
+    commands=(
+        "python studies/equal_leakage_sst2.py RESOURCES/data SENTENCES",
+        "SFUMATO_SENTENCES=SENTENCES sfumato study run studies/equal-leakage-sst2.toml "
+        "--workers 1 --allow-path SENTENCES",
+    ),
+    looked_at=(
+        "What was looked at before: nothing of these sentences. Levels, passes and rates are those "
+        "of the conversations, where they were set by a few pilot runs, except that fewer "
+        "sentences of a text are rewritten (4, not 20) and more texts are made (170, not 100), "
+        "since texts are shorter. The best level of a method is chosen by the figures that are "
+        "shown, which flatters methods with many levels a little."
+    ),
+    caveat=(
+        "Sentences of reviews hold hardly anything that the policy finds: made-up values, masks, "
+        "SMDP and Selective-DPSGD leave all else as it is, and promise nothing for it. Numbers are "
+        "in no vocabulary, so that MDP and SMDP draw others of the same shape at every level, and "
+        "exposure says nothing about their ε. What comes from a public pool cannot hold a planted "
+        "secret, whatever the level. The pool of the same kind are other sentences of SST-2, the "
+        "best that there could be; whoever has such a pool could also begin every other method "
+        "with a model of it, which was not tried."
+    ),
+    words={"dialogues": "sentences", "dialogue": "sentence", "Dialogues": "Sentences"},
+)
