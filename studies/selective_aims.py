@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kept import Figures, number, shown
+from selective_alone import exposure
 from selective_figures import (
     AUC,
     CHANCE,
@@ -15,9 +16,13 @@ from selective_figures import (
     LEARNED,
     LONGER,
     OURS,
+    epochs_of,
 )
 from sfumato.reports.series import SeriesPoint
 from sfumato.results.row import NO_PRIVACY
+
+# More than one in twenty models that know nothing of a secret has.
+FEW_BITS = 4.3
 
 
 def aims(full: Figures, start: Figures, own: Figures) -> Iterator[tuple[str, str, str]]:
@@ -29,16 +34,19 @@ def aims(full: Figures, start: Figures, own: Figures) -> Iterator[tuple[str, str
     for figures, how in ((full, "from random weights"), (start, "from a public start")):
         point = CUSTOMERSIM.per_token(figures, "DP-SGD", 3.0)
         yield f"DP-SGD at ε = 3 at most 12, {how}", shown(point), reached(point, most=12.0)
-    single, held = own.point(NO_PRIVACY, None, EXPOSED), own.point(LEARNED, 3.0, EXPOSED)
+    held = own.point(LEARNED, 3.0, EXPOSED)
+    for name in (NO_PRIVACY, LONGER):
+        single = own.point(name, None, EXPOSED)
+        yield (
+            "without privacy an exposure above 15 bits for one secret in ten documents of its own, "
+            f"after {epochs_of(own, name)} epochs",
+            "–" if single is None else exposure(single),
+            reached(single, least=15.0),
+        )
+    near = held is not None and held.value <= FEW_BITS
     yield (
-        "without privacy an exposure above 15 bits for one secret in ten documents of its own",
-        shown(single),
-        reached(single, least=15.0),
-    )
-    near = held is not None and (held.low or 0.0) <= CHANCE <= (held.high or 0.0)
-    yield (
-        f"{LEARNED} at ε = 3: an exposure near chance for that secret",
-        shown(held),
+        f"{LEARNED} at ε = 3: at most 4.3 bits for that secret, as chance has in 19 of 20 models",
+        "–" if held is None else exposure(held),
         "not computed" if held is None else "reached" if near else "**missed**",
     )
     longer, largest = full.point(LONGER, None, EXPOSED), full.point(LONGER, None, LARGEST)
