@@ -78,7 +78,8 @@ CUSTOMERSIM = Subject(
         "“Another shop's pool” are generated dialogues, the other pool is of the same "
         "templates as the private dialogues: the best that there could be. Whoever has such a pool "
         "could also begin every other method with a model of it, which was not tried. "
-        "[Sentences of reviews](equal-leakage-sst2.md) are a corpus of another kind."
+        "Sentences of SST-2 are a corpus of another kind (`studies/equal-leakage-sst2.toml`), of "
+        "which nothing is computed yet."
     ),
 )
 

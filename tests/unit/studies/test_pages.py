@@ -29,13 +29,13 @@ PAGES = (
         (
             *("selective-customersim", "selective-schedule"),
             *("selective-customersim-start", "selective-customersim-secret"),
+            "selective-customersim-lone",
         ),
     ),
     ("selective_wikitext2_page", "selective-wikitext2", ("selective-wikitext2",)),
     ("imperfect_page", "imperfect-policy", ("imperfect-policy",)),
     ("smdp_smollm2_page", "smdp-smollm2", ("smdp-smollm2",)),
     ("equal_leakage_page", "equal-leakage", ("equal-leakage",)),
-    ("equal_leakage_sst2_page", "equal-leakage-sst2", ("equal-leakage-sst2",)),
 )
 
 
@@ -78,11 +78,7 @@ def test_another_figure_makes_another_page(
 
 
 @pytest.mark.parametrize(
-    ("page", "of_members"),
-    [
-        ("equal_leakage_page", "equal-leakage-dialogues.svg"),
-        ("equal_leakage_sst2_page", "equal-leakage-sst2-sentences.svg"),
-    ],
+    ("page", "of_members"), [("equal_leakage_page", "equal-leakage-dialogues.svg")]
 )
 def test_charts_of_equal_leakage_are_what_the_figures_say(
     page: str, of_members: str, monkeypatch: pytest.MonkeyPatch
@@ -98,6 +94,22 @@ def test_charts_of_equal_leakage_are_what_the_figures_say(
             row["value"] = row["low"] = row["high"] = 0.5
     changed = module.charts(module.Figures(given))
     assert [name for name in drawn if drawn[name] != changed[name]] == [of_members]
+
+
+def test_a_page_of_another_corpus_speaks_of_what_that_holds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The words that are the same for all corpora; no dialogue is left in them."""
+    module = loaded("equal_leakage_sst2_page", monkeypatch)
+    (given,) = contents(("equal-leakage",))
+    text = "\n".join(module.page(module.Figures(given)))
+    assert "dialogue" not in text.replace("CustomerSim", "").lower()
+    assert "## Where sentences are not told from chance, either" in text
+    assert "equal-leakage-sst2-sentences.svg" in text
+    assert set(module.charts(module.Figures(given))) == {
+        "equal-leakage-sst2-secrets.svg",
+        "equal-leakage-sst2-sentences.svg",
+    }
 
 
 def leak(method: str, level: float, seed: int, **figures: tuple[float, float, float]) -> list[Any]:
@@ -256,6 +268,18 @@ def test_a_change_is_told_in_both_directions(
 ) -> None:
     module = loaded("imperfect_page", monkeypatch)
     assert module.Difference(sum(ends) / 2, *ends, 3).change == said
+
+
+def test_figures_are_of_the_texts_that_pages_speak_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page says what was measured; figures of another text would be told in the same words."""
+    (wikitext2, smollm2) = contents(("selective-wikitext2", "smdp-smollm2"))
+    counted = {row["n"] for row in wikitext2["rows"] if row["metric"] == "perplexity"}
+    # Tokens of the vocabulary of ``wikitext_words`` in the test paragraphs, and their ends.
+    assert counted == {348_620 + 2_185}
+    page = loaded("smdp_smollm2_figures", monkeypatch)
+    assert {len(one["losses"]) for one in smollm2["documents"]} == {page.DOCUMENTS}
+    exposed = {row["n"] for row in smollm2["rows"] if row["metric"] == page.EXPOSED}
+    assert exposed == {page.SECRETS}
 
 
 @pytest.mark.resources
