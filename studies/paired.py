@@ -72,6 +72,42 @@ def ratio(
     return Ratio(value, float(low), float(high), len(tokens))
 
 
+@dataclass(frozen=True)
+class Fewer:
+    """How many bits fewer one model gives away than another, the mean over the same secrets."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def shown(self) -> str:
+        """The difference and its interval."""
+        return f"{self.value:.2f} ({self.low:.2f} – {self.high:.2f}) bits fewer"
+
+    @property
+    def apart(self) -> bool:
+        """Whether the two models are told apart: 0 is not in the interval."""
+        return self.low > 0 or self.high < 0
+
+
+def fewer(found: Figures, one: Place, other: Place, metric: str) -> Fewer | None:
+    """The mean difference of a figure secret by secret; None if one was not measured."""
+    first, second = (found.by_seed(*place, metric) for place in (one, other))
+    both = [
+        np.array(second[seed], dtype=np.float64) - np.array(first[seed], dtype=np.float64)
+        for seed in sorted(first)
+        if seed in second and len(first[seed]) == len(second[seed])
+    ]
+    if not both or len(both[0]) < FEWEST:
+        return None
+    differences = np.mean(both, axis=0)
+    size = (DRAWS, len(differences))
+    drawn = np.random.default_rng(SEED).integers(len(differences), size=size)
+    low, high = np.quantile(differences[drawn].mean(1), (0.025, 0.975))
+    return Fewer(float(differences.mean()), float(low), float(high))
+
+
 def _losses(
     found: Figures, place: Place, corpus: str | None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:

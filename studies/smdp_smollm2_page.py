@@ -14,7 +14,7 @@ from pathlib import Path
 
 import thesis_figures as thesis
 from kept import Figures, number, shown, told_apart
-from paired import Ratio, ratio
+from paired import Fewer, Ratio, fewer, ratio
 from sfumato.reports.series import SeriesPoint
 from sfumato.results.row import RANDOM_OUTPUT
 from sfumato.studies.expected import spoken
@@ -62,8 +62,9 @@ def page(found: Figures) -> list[str]:
         "",
         *(f"- {one}" for one in findings(found)),
         "",
-        "All models are measured on the same text: a ratio of perplexities compares them document "
-        "by document, and they are told apart if its interval of 95 % leaves out 1. Two other "
+        "All models are measured on the same text and secrets: a ratio of perplexities compares "
+        "them document by document, a difference of exposures secret by secret, and they are told "
+        "apart if its interval of 95 % leaves out 1, or 0. Two other "
         "figures are told apart if their intervals at 90 % do not meet; those printed are at 95 %. "
         "What is not told apart need not be alike.",
         "",
@@ -153,18 +154,11 @@ def _leak(plain: SeriesPoint | None, came: SeriesPoint | None) -> Iterator[str]:
     """Whether there is anything to hide: beside the model as it came, or else beside chance."""
     if plain is None:
         return
-    if came is None:
-        low = None if plain.telling is None else plain.telling[0]
-        shows = low is not None and low > CHANCE
-        beside = (
-            f"{shown(plain)} bits of exposure, which is {'' if shows else 'not '}told from chance"
-        )
-    else:
-        shows = bool(told_apart(plain, came)) and plain.value > came.value
-        beside = (
-            f"{shown(plain)} bits of exposure, and {shown(came)} in SmolLM2 as it came: "
-            f"{_said(plain, came)}"
-        )
+    low = None if plain.telling is None else plain.telling[0]
+    shows = low is not None and low > CHANCE
+    beside = f"{shown(plain)} bits of exposure, which is {'' if shows else 'not '}told from chance"
+    if came is not None:
+        beside += f" (SmolLM2 as it came has {shown(came)})"
     ends = f"By chance it is {CHANCE}, and {MOST} is the most that this attack can show."
     if shows:
         yield f"**Without noise secrets leak**: {beside}. {ends}"
@@ -236,6 +230,15 @@ def _secrets(found: Figures) -> Iterator[str]:
             else (f"; beside {shown(came)} in SmolLM2 as it came, {verdicts(there, came)}")
         )
         bits = _each({level: shown(one) for level, one in there.items()})
+        pairs = {level: fewer(found, (method, level), PLAIN, EXPOSED) for level in there}
+        paired = {level: one for level, one in pairs.items() if one is not None}
+        if len(paired) == len(there):
+            differences = _each({level: one.shown for level, one in paired.items()})
+            yield (
+                f"**Exposure with {method}** is {bits}: secret by secret {differences} than "
+                f"without noise, which {_told_at(paired)}{beside}."
+            )
+            continue
         yield (
             f"**Exposure with {method}** is {bits}. Beside {shown(plain)} without noise that is "
             f"{verdicts(there, plain)}{beside}."
@@ -257,6 +260,14 @@ def _unknown_words(found: Figures) -> Iterator[str]:
         stand = listed(sorted({f"{one.value:.0%}".replace("%", " %") for one in clear.values()}))
         where = f", which leave {stand} of the planted secrets in the clear," if stand else ""
         yield f"**Unknown words kept** ({method}){where} make for an exposure of {told}."
+
+
+def _told_at(pairs: Mapping[float, Fewer]) -> str:
+    apart = [f"{level:g}" for level, one in pairs.items() if one.apart]
+    same = [f"{level:g}" for level, one in pairs.items() if not one.apart]
+    said = [f"is told from 0 at ε = {listed(apart)}"] if apart else []
+    said += [f"is not told from 0 at ε = {listed(same)}"] if same else []
+    return " and ".join(said)
 
 
 def beside_each_other(found: Figures, one: Place, other: Place) -> Ratio | None:
@@ -329,7 +340,9 @@ def differences() -> Iterator[str]:
         "on paragraphs by themselves. The thesis does not say how it cuts its text. A first "
         "version of this page measured paragraphs by themselves (33.7 without noise) and planted "
         "secrets between their sentences, where none was seen to leak; paragraphs, secrets and "
-        "what is measured were changed after that, on other test text."
+        "what is measured were changed after that, on other test text. So were batch and rate (8 "
+        "and 0.0005 before), because without noise no leak showed with those either (1.87 bits); at "
+        "this rate training on so little text makes the model a worse one of other text."
     )
     yield "One seed; the thesis does not say how many it has."
 

@@ -91,3 +91,26 @@ def test_few_documents_other_seeds_and_other_corpora_tell_nothing(
     found = kept.Figures({"documents": [*mixed[:2], *elsewhere]})
     assert paired.ratio(found, ("a", None), ("b", None)).value == pytest.approx(1.0)
     assert paired.ratio(found, ("a", None), ("b", None), corpus="other") is None
+
+
+def test_secrets_are_compared_one_by_one(modules: tuple[Any, Any]) -> None:
+    paired, kept = modules
+
+    def row(method: str, units: list[float]) -> dict[str, Any]:
+        return {
+            "method": method, "seed": 1, "role": "leakage", "by": "exposure", "metric": "bits",
+            "better": "lower", "cell": method, "value": 1.0, "units": units,
+        }  # fmt: skip
+
+    wide = [0.1, 9.0, 2.0, 14.0, 5.0, 0.5, 8.0, 11.0, 3.0, 1.0, 6.0, 4.0]
+    rows = [row("free", wide), row("held", [one - 1 for one in wide]), row("few", wide[:5])]
+    found = kept.Figures({"rows": rows})
+    fewer = paired.fewer(found, ("held", None), ("free", None), "bits")
+    assert (fewer.value, fewer.low, fewer.high) == pytest.approx((1.0, 1.0, 1.0))
+    assert fewer.apart
+    assert paired.fewer(found, ("few", None), ("free", None), "bits") is None
+    # Twin: the secrets of one model in another order are not compared with themselves.
+    turned = kept.Figures(
+        {"rows": [rows[0], row("held", [one - 1 for one in wide[5:] + wide[:5]])]}
+    )
+    assert not paired.fewer(turned, ("held", None), ("free", None), "bits").apart
