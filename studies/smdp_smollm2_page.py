@@ -341,8 +341,8 @@ def differences() -> Iterator[str]:
         "version of this page measured paragraphs by themselves (33.7 without noise) and planted "
         "secrets between their sentences, where none was seen to leak; paragraphs, secrets and "
         "what is measured were changed after that, on other test text. So were batch and rate (8 "
-        "and 0.0005 before), because without noise no leak showed with those either (1.87 bits); at "
-        "this rate training on so little text makes the model a worse one of other text."
+        "and 0.0005 before), because without noise no leak showed with those either (1.87 bits); "
+        "at this rate training on so little text makes the model a worse one of other text."
     )
     yield "One seed; the thesis does not say how many it has."
 
