@@ -29,14 +29,12 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-import sfumato
 from equal_leakage_corpus import SECRETS, draw_secrets, plant, write
-from sfumato.models.bpe import train_bpe
+from public_start import begin
 
 DOCUMENTS, TESTED, IN_POOL = 500, 400, 1000
 FEWEST, MOST = 8, 40  # words of a sentence
-SEED, TOKENS = 22, 1024
-FOR_TOKENS, TO_READ, PASSES = 20_000, 20_000, 2
+SEED, TO_READ = 22, 20_000
 
 
 def main() -> None:
@@ -56,7 +54,7 @@ def main() -> None:
     write(read_sst2(given.data / "sst2" / "test.tsv")[:TESTED], given.folder / "test.jsonl")
     reviews = list(islice(read_imdb(given.data / "imdb-15k" / "train.jsonl.gz"), TO_READ + IN_POOL))
     write(reviews[:IN_POOL], given.folder / "pool.jsonl")
-    begin(reviews[IN_POOL:], given.folder)
+    begin(reviews[IN_POOL:], given.folder, for_tokens=TO_READ, seed=SEED)
 
 
 def read_sst2(path: Path) -> list[str]:
@@ -103,27 +101,6 @@ def read_imdb(path: Path) -> Iterator[str]:
                 spaced = " ".join(re.sub(r"([^\w\s'])", r" \1 ", part).split())
                 if is_sentence(spaced):
                     yield spaced
-
-
-def begin(texts: list[str], folder: Path) -> None:
-    """A vocabulary and a first model from public sentences."""
-    if not (folder / "tokenizer").is_dir():
-        learned = train_bpe(texts[:FOR_TOKENS], public=True, size=TOKENS)
-        learned.backend.save_pretrained(str(folder / "tokenizer"))
-    if not (folder / "start").is_dir():
-        write(texts, folder / "reviews.jsonl")
-        sfumato.train(
-            folder / "reviews.jsonl",
-            folder / "start",
-            method="plain",
-            model="lstm",
-            tokenizer=folder / "tokenizer",
-            epochs=PASSES,
-            batch_size=16,
-            learning_rate=0.005,
-            schedule="linear",
-            seed=SEED,
-        )
 
 
 if __name__ == "__main__":

@@ -2,10 +2,9 @@
 
 Documents differ much more from each other than models do, so that intervals of two perplexities
 meet where every document says the same of the two. The ratio of perplexities is exp of the
-difference of all losses over the number of tokens; documents are drawn again for its interval. With
-30 documents such an interval holds the truth in about 94 of 100 cases where differences are spread
-like a bell, and in 87 where a few documents differ much more than the others (600 simulations
-each), so that an end close to 1 tells little.
+difference of all losses over the number of tokens; documents are drawn again for its interval,
+which is too narrow where a few documents differ much more than the others: an end close to 1 tells
+little.
 """
 
 from __future__ import annotations

@@ -13,17 +13,14 @@ The vocabulary is small because most of the time of a step goes into the scores 
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
-import sfumato
+from public_start import begin
 from sfumato.core.randomness import Randomness
 from sfumato.corpora.customersim import generate_customersim
-from sfumato.models.bpe import train_bpe
 
 SEED = 4711
-FOR_TOKENS, TOKENS = 4000, 1024
-TO_READ, PASSES = 6000, 2
+FOR_TOKENS, TO_READ = 4000, 6000
 
 
 def main() -> None:
@@ -35,24 +32,7 @@ def main() -> None:
     texts = [
         one.document.text for one in generate_customersim(TO_READ, Randomness.reproducible(SEED))
     ]
-    if not (folder / "tokenizer").is_dir():
-        learned = train_bpe(texts[:FOR_TOKENS], public=True, size=TOKENS)
-        learned.backend.save_pretrained(str(folder / "tokenizer"))
-    if not (folder / "start").is_dir():
-        corpus = folder / "dialogues.jsonl"
-        corpus.write_text("".join(json.dumps({"text": one}) + "\n" for one in texts), "utf-8")
-        sfumato.train(
-            corpus,
-            folder / "start",
-            method="plain",
-            model="lstm",
-            tokenizer=folder / "tokenizer",
-            epochs=PASSES,
-            batch_size=16,
-            learning_rate=0.005,
-            schedule="linear",
-            seed=SEED,
-        )
+    begin(texts, folder, for_tokens=FOR_TOKENS, seed=SEED)
 
 
 if __name__ == "__main__":

@@ -202,7 +202,7 @@ def lone_canaries(
     ('My ID is 145572.', [5, 6])
     """
     at_least("documents", documents, 0)
-    _same_number(canaries, repetitions)
+    check_repetitions(canaries, repetitions)
     added: list[Document] = []
     places: list[Place] = []
     for number, (canary, count) in enumerate(zip(canaries, repetitions, strict=True)):
@@ -215,7 +215,8 @@ def lone_canaries(
     return added, Manifest(tuple(canaries), plan, tuple(places))
 
 
-def _same_number(canaries: Sequence[Canary], repetitions: Sequence[int]) -> None:
+def check_repetitions(canaries: Sequence[Canary], repetitions: Sequence[int]) -> None:
+    """Refuse numbers of repetitions that are not one for each secret."""
     if len(canaries) != len(repetitions):
         raise InvalidArgument(
             f"{len(canaries)} secrets need as many repetitions, not {len(repetitions)}"

@@ -18,6 +18,7 @@ from sfumato.corpora.canaries import (
     Canary,
     Manifest,
     Place,
+    check_repetitions,
     insert_canaries,
     lone_canaries,
     plan_insertions,
@@ -44,10 +45,7 @@ def plant_in_file(
     """Write the corpus with canaries in it, and the manifest beside it."""
     if source.path is None or source.format.name == "parquet" or is_stream(target):
         raise InvalidArgument("canaries are planted in a text file, jsonl, csv or tsv on disk")
-    if len(canaries) != len(repetitions):
-        raise InvalidArgument(
-            f"{len(canaries)} secrets need as many repetitions, not {len(repetitions)}"
-        )
+    check_repetitions(canaries, repetitions)
     if target.exists() and target.samefile(source.path):
         raise InvalidArgument(f"{target} is the input; write to another file")
     wanted = of_path(target)

@@ -60,6 +60,7 @@ class OutputLayer(nn.Linear):
 
     expected: Expected | None = None
     withholds = False
+    is_short = False  # computed in few digits, whether or not its weight is trained
 
     @contextmanager
     def expecting(self, labels: Tensor, weights: Tensor) -> Iterator[None]:

@@ -54,6 +54,8 @@ def set_precision(network: nn.Module, precision: str) -> None:
     else:
         _round_frozen(network)
     for module in shortened:
+        if isinstance(module, OutputLayer):
+            module.is_short = True
         shortly = _Shortly()
         module.register_forward_pre_hook(shortly.enter)
         module.register_forward_hook(shortly.leave, always_call=True)

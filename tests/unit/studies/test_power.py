@@ -148,3 +148,18 @@ def test_more_secrets_are_never_worse() -> None:
     widths = [half_width(count) for count in range(1, 60)]
     assert widths[0] == math.inf
     assert widths == sorted(widths, reverse=True)
+
+
+def test_lone_secrets_are_refused_where_texts_have_classes(tmp_path: Path) -> None:
+    for name in ("train", "test"):
+        (tmp_path / f"{name}.csv").write_text("text,label\nOne.,a\nTwo.,b\n")
+    path = tmp_path / "study.toml"
+    path.write_text(
+        '[corpus]\npath = "train.csv"\nlabel_field = "label"\n'
+        '[test]\npath = "test.csv"\nlabel_field = "label"\n'
+        "[canaries]\nalone = true\n"
+        '[model]\nname = "cnn"\nclasses = ["a", "b"]\n'
+        '[[methods]]\nname = "DP-SGD"\ntraining = "private"\nepsilon = 8\n'
+    )
+    with pytest.raises(InvalidArgument, match="alone=true are texts without a class"):
+        read_spec(path)

@@ -64,7 +64,11 @@ class Recording:
         self, model: nn.Module, coin: Randomness | None = None, *, two_passes: bool = False
     ) -> None:
         self.model = model
-        self.batch = CurrentBatch(coarse=any(map(_is_coarse, model.parameters())))
+        self.batch = CurrentBatch(
+            coarse=any(map(_is_coarse, model.parameters()))
+            # A frozen output layer records nothing that would show it.
+            or any(getattr(module, "is_short", False) for module in model.modules())
+        )
         self.layers = find_layers(model, self.batch)
         self.slots = assign_slots(model, self.layers)
         self._passing: tuple[PassingSlot, ...] = ()

@@ -50,8 +50,6 @@ class _Losses(torch.autograd.Function):
         module: Any = layer.module
         ctx.layer, ctx.given = layer, entered.dtype
         entered = entered.to(autocast_to(entered, module.weight) or module.weight.dtype)
-        # Also if neither weight nor bias is trained, so that nothing is recorded here.
-        layer.batch.coarse = layer.batch.coarse or entered.dtype == torch.bfloat16
         labels, weights = by_place(entered, expected)
         states, classes = entered.flatten(0, 1), len(module.weight)
         pulled = states.new_empty(len(states), classes)
