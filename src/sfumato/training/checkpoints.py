@@ -5,7 +5,7 @@ Guarantee
     optimizer and the clipping norm, all computed from noisy gradients, and the number of the step.
     It is written after its steps were charged, and atomically. A checkpoint that is loaded is
     exactly what was written; a damaged one is refused. A run resumes with the step after the last
-    one charged, from weights that are not newer than that.
+    one charged, from weights that no later private step has changed.
 
 Why it holds
     A file begins with the length and the digest of its content, and nothing is used before both are
@@ -24,8 +24,8 @@ Care
     ledger has one line for every step, whichever steps were saved together, and each checkpoint
     replaces the one before. Which steps are saved does not affect the guarantee, because the plan
     covers the state after every step.
-    A signal that would end the process waits for the current step, which is then saved. A second
-    signal does not wait.
+    A signal that would end the process waits for the current step, private or public, which is then
+    saved. A second signal does not wait.
 """
 
 from __future__ import annotations
@@ -299,9 +299,11 @@ class Saving:
 
     def due(self, step: int) -> bool:
         """Whether to save now, after step ``step`` (from 0)."""
-        if self.asked is not None or step + 1 == self.steps or self.unsaved >= self.every:
-            return True
-        return monotonic() - self._last >= 60 * MINUTES
+        return step + 1 == self.steps or self.unsaved >= self.every or self.late()
+
+    def late(self) -> bool:
+        """Whether to save as soon as possible: somebody has asked, or the last time is long ago."""
+        return self.asked is not None or monotonic() - self._last >= 60 * MINUTES
 
     def saved(self) -> None:
         """Note that everything so far was saved."""

@@ -40,6 +40,7 @@ from sfumato.training.batches import PhysicalBatch as Rows
 from sfumato.training.batches import physical_batches
 from sfumato.training.checkpoints import (
     Checkpoint,
+    Saving,
     paid_if_undefined,
     saving,
 )
@@ -56,7 +57,12 @@ from sfumato.training.optimizers import (
 from sfumato.training.plan import LogicalBatch, Plan
 from sfumato.training.processes.beginning import Beginning, begun
 from sfumato.training.processes.likeness import refuse_other_weights, share_weights
-from sfumato.training.processes.meetings import agree_to_save, failing_together, led
+from sfumato.training.processes.meetings import (
+    agree_to_pause,
+    agree_to_save,
+    failing_together,
+    led,
+)
 from sfumato.training.processes.shards import own_batches
 from sfumato.training.processes.team import ALONE, Team, current_team, own_stream
 from sfumato.training.records import TokenRecords
@@ -84,8 +90,11 @@ WatchSteps = Callable[[Progress], None]
 class Between(Protocol):
     """Training on public text alone, between private steps."""
 
-    def reach(self, step: int, of: int) -> None:
-        """Do everything that comes before private step ``step`` (from 0) of ``of``."""
+    def reach(self, step: int, of: int) -> Iterable[None]:
+        """Do everything that comes before private step ``step`` (from 0) of ``of``.
+
+        After each item the run may be saved or stopped.
+        """
         ...
 
     def state(self) -> dict[str, Any]:
@@ -229,7 +238,15 @@ def _train(  # a run, where it begins, and who keeps and sees it
     batches = run.plan.batches(run.randomness.stream(SAMPLING), start.saved, first=start.first)
     held = team.size > 1
     with saving(run.course.checkpoint_every, run.plan.steps, kept=start.kept, team=held) as now:
+
+        def save() -> None:
+            if start.kept:
+                _save(run, ledger, folder, now.unsaved)
+            now.saved()
+
         for batch in own_batches(team, batches):
+            with paid_if_undefined(ledger if now.unsaved else None, now.unsaved):
+                _take_public_steps(run, now, batch.step, save)
             now.unsaved += 1
             began = time.perf_counter()
             with paid_if_undefined(ledger, now.unsaved):
@@ -238,22 +255,29 @@ def _train(  # a run, where it begins, and who keeps and sees it
                 if due:
                     refuse_diverged(run.model.network)
             if due:
-                if start.kept:
-                    _save(run, ledger, folder, now.unsaved)
-                now.saved()
+                save()
             if watch:
                 spent = time.perf_counter() - began
                 watch(Progress(batch.step + 1, loss / max(1, members), int(tokens), spent))
             now.stop_if_asked()
 
 
+def _take_public_steps(run: _Run, now: Saving, step: int, save: Callable[[], None]) -> None:
+    """Train on public text before a private step; saved and stopped after any public one."""
+    if not run.between:
+        return
+    # A function of released weights and public text: it costs no privacy.
+    with run.step.pause():
+        for _ in run.between.reach(step, run.plan.steps):
+            if agree_to_pause(run.team, now, step):
+                refuse_diverged(run.model.network)
+                save()
+            now.stop_if_asked()
+
+
 def _one_step(run: _Run, records: TokenRecords, batch: LogicalBatch) -> tuple[float, float, float]:
     """The sum of the losses, the number of tokens and that of members; private, all of them."""
     loss, tokens = 0.0, 0
-    if run.between:
-        # A function of released weights and public text: it costs no privacy.
-        with run.step.pause():
-            run.between.reach(batch.step, run.plan.steps)
     _prepare(run, batch)
     # What is hidden in a record is drawn anew in every step, from a stream of the record's own.
     records, members = records.drawn(
@@ -304,7 +328,7 @@ def _prepare(run: _Run, batch: LogicalBatch) -> None:
 
 def _save(run: _Run, ledger: Ledger | None, folder: RunFolder | None, steps: int) -> None:
     # First charge, then save: steps that a kill between the two loses are charged and not used.
-    charged = led(run.team, lambda: ledger.charge(steps) if ledger else 0)
+    charged = led(run.team, lambda: _charge(ledger, steps))
     refuse_other_weights(run.team, run.model.network, run.clip_norm, charged)
 
     def keep() -> None:
@@ -314,6 +338,13 @@ def _save(run: _Run, ledger: Ledger | None, folder: RunFolder | None, steps: int
             replace(kept, between=state).save(folder.checkpoint)
 
     led(run.team, keep)
+
+
+def _charge(ledger: Ledger | None, steps: int) -> int:
+    """Charge steps, if there are any; how many are charged then."""
+    if ledger is None:
+        return 0
+    return ledger.charge(steps) if steps else ledger.charged
 
 
 def _resume(run: _Run, checkpoint: Checkpoint | None) -> None:

@@ -89,8 +89,8 @@ class AnchorSteps:
         self.team = current_team()
         self._randomness = randomness
 
-    def reach(self, step: int, of: int) -> None:  # noqa: ARG002  # every step is like another
-        """Compute the basis of private step ``step``."""
+    def reach(self, step: int, of: int) -> tuple[()]:  # noqa: ARG002  # every step is like another
+        """Compute the basis of private step ``step``, which is not interrupted."""
         drawn = self._randomness.stream(step)
         order = np.argsort(drawn.stream(0).uniform(len(self.records)))[: self.anchors]
         records, members = self.records.drawn(order, drawn.stream(1))
@@ -105,6 +105,7 @@ class AnchorSteps:
         everything = [one for gradient in gradients for one in gradient.values()]
         add_up(self.team, everything, torch.zeros(0), 0.0)
         self.release.basis = main_directions(gradients, self.dimensions)
+        return ()
 
     def state(self) -> dict[str, Any]:
         """Nothing: what a step needs follows from its number."""

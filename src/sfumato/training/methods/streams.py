@@ -283,8 +283,8 @@ class PublicSteps:
         self._randomness = randomness
         self._batches = self._endless(randomness.stream(0))
 
-    def reach(self, step: int, of: int) -> None:
-        """Take the public steps that come before private step ``step`` of ``of``."""
+    def reach(self, step: int, of: int) -> Iterator[None]:
+        """Take the public steps that come before private step ``step`` of ``of``, one at a time."""
         wanted = self.public.before(step, of, len(self.records))
         steps = self.public.steps(len(self.records))
         while self.taken < wanted:
@@ -293,6 +293,7 @@ class PublicSteps:
                 group["lr"] = self.public.learning_rate * factor
             self._step(next(self._batches))
             self.taken += 1
+            yield
 
     def state(self) -> dict[str, Any]:
         """For a checkpoint; all of it follows from public text and released weights."""

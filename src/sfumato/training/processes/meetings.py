@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 # Where processes meet, as a number that is sent.
-STARTED, SUMMED, STEPPED, LED, COUNTED = range(1, 6)
+STARTED, SUMMED, STEPPED, LED, COUNTED, PAUSED = range(1, 7)
 # How a process fares: well, or by which error it has failed; further numbers are those that the
 # records of a step may end it with.
 _WELL, _FAILED, _ENDED = range(3)
@@ -76,11 +76,21 @@ def agree_to_save(
     """
     own = (now.asked or 0, now.due(step), *seen)
     rows = meet(team, STEPPED, own, step=step)
+    return _agreed(now, rows), [
+        sum(column) for column in zip(*(row[2:] for row in rows), strict=True)
+    ]
+
+
+def agree_to_pause(team: Team, now: Saving, step: int) -> bool:
+    """Whether to save in the middle of public training before this step, likewise."""
+    return _agreed(now, meet(team, PAUSED, (now.asked or 0, now.late()), step=step))
+
+
+def _agreed(now: Saving, rows: Sequence[Sequence[float]]) -> bool:
     asked = next((int(row[0]) for row in rows if row[0]), None)
     if now.asked is None and asked is not None:
         now.ask(asked)
-    due = bool(rows[0][1]) or asked is not None
-    return due, [sum(column) for column in zip(*(row[2:] for row in rows), strict=True)]
+    return bool(rows[0][1]) or asked is not None
 
 
 def _kind(error: Exception) -> int:

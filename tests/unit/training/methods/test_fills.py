@@ -388,8 +388,8 @@ def test_public_steps_follow_the_schedule_over_their_own_number() -> None:
 
     before, after = begun(), begun()
     for step in range(2):
-        before.reach(step, 3)
+        list(before.reach(step, 3))
     after.restore(before.state())
-    after.reach(2, 3)
+    list(after.reach(2, 3))
     assert rates == pytest.approx([0.5 * (1 - step / 7) for step in range(7)])
     assert before.taken < after.taken == course.steps(5) == 7

@@ -82,7 +82,7 @@ def steps_after(
     streams = selective_streams(documents(texts), digits(), model.tokenizer, Cut(context=32))
     course = PublicCourse(epochs=count / 5 * 2, batch_size=2, lead=1.0)
     steps = PublicSteps(model, streams.public, course, Course(), Randomness.reproducible(3))
-    steps.reach(0, 1)
+    list(steps.reach(0, 1))
     assert steps.taken == count
     return weights(model)
 
@@ -124,7 +124,8 @@ def test_a_public_step_is_the_plain_step() -> None:
         documents(["Code 42 is"]), digits(), model.tokenizer, Cut(context=32)
     )
     course = PublicCourse(epochs=1, batch_size=1, learning_rate=0.01, lead=1.0)
-    PublicSteps(model, streams.public, course, Course(), Randomness.reproducible(3)).reach(0, 1)
+    steps = PublicSteps(model, streams.public, course, Course(), Randomness.reproducible(3))
+    list(steps.reach(0, 1))
     optimizer = torch.optim.Adam(twin.network.parameters(), lr=0.01)
     tokens = streams.public.tokens.astype(np.int64)
     assert streams.public.wanted is not None

@@ -1,0 +1,137 @@
+"""Public training before and between private steps is saved and stopped after any of its steps."""
+
+from __future__ import annotations
+
+import signal
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sfumato.models.load import LoadedModel
+from sfumato.training import checkpoints, loop
+from sfumato.training.checkpoints import Checkpoint, StepsLost
+from sfumato.training.execution import train_model
+from sfumato.training.folder import RunFolder
+from sfumato.training.methods.base import build_method
+from sfumato.training.methods.streams import PublicSteps
+from sfumato.training.settings import Course
+from unit.training.methods.test_methods import documents, request
+from unit.training.runs import charged_in, kept_in
+
+# All but one of the public steps come before the first private one.
+PUBLIC, PRIVATE = 10, 8
+SELDOM = Course(checkpoint_every=1000)
+
+
+class Stopped(BaseException):
+    """What a signal does in these tests, unless it is held back."""
+
+
+@pytest.fixture(autouse=True)
+def stopping() -> Iterator[None]:
+    def stop(number: int, frame: object) -> None:
+        raise Stopped(number)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+def train(folder: RunFolder, lead: float = 0.9, *, resume: bool = False) -> LoadedModel:
+    method = build_method("selective", {"public_epochs": 4, "public_batch_size": 2, "lead": lead})
+    wanted = replace(request("selective", course=SELDOM), method=method)
+    return train_model(wanted, documents(), folder, resume=resume).model
+
+
+def stop_in(patched: pytest.MonkeyPatch, at: int) -> list[int]:
+    """A signal comes in this public step; how many were taken is counted."""
+    taken: list[int] = []
+    honest = PublicSteps._step
+
+    def step(self: PublicSteps, members: Any) -> None:
+        taken.append(self.taken)
+        if len(taken) == at:
+            signal.raise_signal(signal.SIGTERM)
+        honest(self, members)
+
+    patched.setattr(PublicSteps, "_step", step)
+    return taken
+
+
+def public_of(folder: RunFolder) -> int:
+    return int(Checkpoint.load(folder.checkpoint).between["taken"])
+
+
+def test_a_signal_in_a_public_start_does_not_wait_for_a_private_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with monkeypatch.context() as patched:
+        stop_in(patched, 3)
+        with pytest.raises(Stopped):
+            train(folder)
+    assert charged_in(folder) == kept_in(folder) == 0
+    assert public_of(folder) == 3
+    # What was taken is not taken again, and nothing was lost.
+    with monkeypatch.context() as patched, warnings.catch_warnings():
+        warnings.simplefilter("error", StepsLost)
+        taken = stop_in(patched, at=1000)
+        train(folder, resume=True)
+    assert taken == [*range(3, PUBLIC)]
+    assert charged_in(folder) == PRIVATE
+
+
+def test_the_twin_whose_public_steps_are_one_piece_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = PublicSteps.reach
+    monkeypatch.setattr(
+        PublicSteps, "reach", lambda self, step, of: iter(list(honest(self, step, of))[:0])
+    )
+    stop_in(monkeypatch, 3)
+    folder = RunFolder(tmp_path / "run")
+    with pytest.raises(Stopped):
+        train(folder)
+    assert charged_in(folder) == 1
+    assert public_of(folder) > 3
+
+
+def test_private_steps_before_it_are_charged_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with monkeypatch.context() as patched:
+        taken = stop_in(patched, 6)
+        with pytest.raises(Stopped):
+            train(folder, lead=0.0)
+    assert len(taken) == public_of(folder) == 6
+    assert 0 < charged_in(folder) == kept_in(folder) < PRIVATE
+    train(folder, lead=0.0, resume=True)
+    assert charged_in(folder) == PRIVATE
+
+
+def test_a_long_public_start_is_saved_by_the_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, saved = 0.0, []
+    honest, keep = PublicSteps._step, loop._save
+
+    def slowly(self: PublicSteps, members: Any) -> None:
+        nonlocal now
+        now += 60 * 2.0
+        honest(self, members)
+
+    def noted(run: Any, *rest: Any) -> None:
+        keep(run, *rest)
+        saved.append(run.between.taken)
+
+    monkeypatch.setattr(checkpoints, "monotonic", lambda: now)
+    monkeypatch.setattr(PublicSteps, "_step", slowly)
+    monkeypatch.setattr(loop, "_save", noted)
+    train(RunFolder(tmp_path / "run"))
+    # Steps of two minutes each: after three of them five minutes are over.
+    assert saved[:3] == [3, 6, 9]
