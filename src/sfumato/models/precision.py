@@ -56,9 +56,7 @@ def set_precision(network: nn.Module, precision: str) -> None:
     for module in shortened:
         if isinstance(module, OutputLayer):
             module.is_short = True
-        shortly = _Shortly()
-        module.register_forward_pre_hook(shortly.enter)
-        module.register_forward_hook(shortly.leave, always_call=True)
+        module.__dict__["_call_impl"] = _Shortly(module)
 
 
 def _round_frozen(network: nn.Module) -> None:
@@ -77,20 +75,21 @@ def _round_frozen(network: nn.Module) -> None:
 
 
 class _Shortly:
-    """Autocast around every call of a network; calls may be within calls."""
+    """Calls of a module under autocast, its hooks included; calls may be within calls.
 
-    def __init__(self) -> None:
-        self._open: list[Any] = []
+    Hooks could do the same, but for one thing: torch leaves out those at the end if a call is
+    interrupted, and all that this process computes afterwards would have few digits.
+    """
 
-    def enter(self, network: nn.Module, _: Any) -> None:
+    def __init__(self, module: nn.Module) -> None:
+        # A copy of the module has a copy of this, which calls the copy.
+        self.module = module
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         import torch
 
-        device = next(network.parameters()).device.type
+        device = next(self.module.parameters()).device.type
         # Rounded weights are not kept: there would be a copy of every one.
-        casting = torch.autocast(device, dtype=torch.bfloat16, cache_enabled=False)
-        casting.__enter__()  # type: ignore[no-untyped-call]
-        self._open.append(casting)
-
-    def leave(self, *_: Any) -> None:
-        if self._open:
-            self._open.pop().__exit__(None, None, None)
+        with torch.autocast(device, dtype=torch.bfloat16, cache_enabled=False):
+            called: Any = type(self.module)._call_impl
+            return called(self.module, *args, **kwargs)

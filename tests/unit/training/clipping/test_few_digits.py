@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -139,6 +140,41 @@ def test_the_hook_ends_with_the_call_whatever_happens() -> None:
     assert not torch.is_autocast_enabled("cpu")
     model(input_ids=TOKENS)
     assert not torch.is_autocast_enabled("cpu")
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, RuntimeError])
+def test_few_digits_end_with_a_call_that_is_interrupted(raised: type[BaseException]) -> None:
+    class Interrupted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+
+        def forward(self, rows: Tensor) -> Tensor:
+            if rows.numel() == 0:
+                raise raised
+            found: Tensor = self.layer(rows)
+            return found
+
+    model = Interrupted()
+    set_precision(model, "bf16")
+    with pytest.raises(raised):
+        model(torch.zeros(0, 2))
+    assert not torch.is_autocast_enabled("cpu")
+    assert torch.is_autocast_cache_enabled()
+    assert model(torch.ones(1, 2)).dtype == torch.bfloat16
+
+
+def test_a_copy_of_a_network_of_few_digits_has_few_digits_and_its_own_weights() -> None:
+    model = nn.Sequential(nn.Linear(2, 2))
+    set_precision(model, "bf16")
+    copied = copy.deepcopy(model)
+    with torch.no_grad():
+        for one in copied.parameters():
+            one.zero_()
+    found, other = model(torch.ones(1, 2)), copied(torch.ones(1, 2))
+    assert found.dtype == other.dtype == torch.bfloat16
+    assert found.any()
+    assert not other.any()
 
 
 @pytest.mark.usefixtures("compared_rows")
