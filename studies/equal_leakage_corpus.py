@@ -81,7 +81,9 @@ def draw_secrets(wanted: int) -> list[str]:
     return list(islice(found, wanted))
 
 
-def plant(texts: list[str], secrets: list[str], path: Path, number: int) -> None:
+def plant(
+    texts: list[str], secrets: list[str], path: Path, number: int, *, times: int = REPETITIONS
+) -> None:
     """Write the texts with the secrets in them, and which they are beside it."""
     plain = path.with_name(f"plain-{path.name}")
     write(texts, plain)
@@ -89,7 +91,7 @@ def plant(texts: list[str], secrets: list[str], path: Path, number: int) -> None
         Source.of(plain, Layout(field="text")),
         path,
         [Canary(TEMPLATE, secret) for secret in secrets],
-        [REPETITIONS] * len(secrets),
+        [times] * len(secrets),
         Randomness.reproducible(SEED + 1 + number),
         overwrite=True,
     )

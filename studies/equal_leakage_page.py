@@ -209,13 +209,17 @@ def findings(found: Figures) -> Iterator[str]:
                 continue
             first, second = (_named(found, place) for place in pair if place is not None)
             yield f"Where {called}, the best {said.format(first, second)}: {_apart(found, pair)}."
+    yield from _worth_it(found)
     yield from _only_secrets(found)
     yield from _attacks_see_less(found)
 
 
 def _named(found: Figures, place: Place) -> str:
-    said = f"{place.base} at {place.said}" if place.said else place.base
-    return f"{said}, {shown(point(found, place, PERPLEXITY))}"
+    return f"{_with_level(place)}, {shown(point(found, place, PERPLEXITY))}"
+
+
+def _with_level(place: Place) -> str:
+    return f"{place.base} at {place.said}" if place.said else place.base
 
 
 def _apart(found: Figures, pair: Sequence[Place | None]) -> str:
@@ -227,16 +231,45 @@ def _apart(found: Figures, pair: Sequence[Place | None]) -> str:
     return f"the {better} is better, beyond the intervals"
 
 
+def _worth_it(found: Figures) -> Iterator[str]:
+    """Which methods make a better model than the one that all begin with, where nothing shows."""
+    before = found.point(RANDOM_OUTPUT, None, PERPLEXITY)
+    chosen = [
+        (place, one)
+        for place in best_at_chance(found, [EXPOSED, MEMBER])
+        if place.base != CONTROL and (one := point(found, place, PERPLEXITY)) is not None
+    ]
+    if before is None or not chosen:
+        return
+    apart = [(place, one) for place, one in chosen if told_apart(one, before)]
+    better = [_with_level(place) for place, one in apart if one.value < before.value]
+    worse = [_with_level(place) for place, one in apart if one.value > before.value]
+    alike = [_with_level(place) for place, one in chosen if not told_apart(one, before)]
+    said = [
+        f"{', '.join(names)} {verb}"
+        for names, verb in (
+            (better, "improve it"),
+            (worse, "make it worse"),
+            (alike, "make no difference that shows"),
+        )
+        if names
+    ]
+    yield (
+        f"The public model that all begin with has a perplexity of {shown(before)}. Where neither "
+        f"secrets nor dialogues are told from chance, {'; '.join(said)}."
+    )
+
+
 def _only_secrets(found: Figures) -> Iterator[str]:
     """Levels that look harmless by secrets, and give dialogues away."""
     told = [
-        f"{place.base} at {place.said} (AUC {shown(point(found, place, MEMBER))})"
+        f"{_with_level(place)} (AUC {shown(point(found, place, MEMBER))})"
         for place in best_at_chance(found, [EXPOSED])
         if not at_chance(point(found, place, MEMBER))
     ]
     if told:
         yield (
-            f"Secrets alone mislead: {' and '.join(told)} show none of them, and still show which "
+            f"Secrets alone mislead: {', '.join(told)} show none of them, and still show which "
             "dialogues were there."
         )
 

@@ -8,6 +8,8 @@ RESOURCES/data has SST-2 (sst2/train.tsv, sst2/test.tsv) and reviews of IMDb
 - ``train.jsonl``, sentences of SST-2 with secrets planted beside them, and
   ``train.jsonl.canaries.json``, which lists them; ``others.jsonl``, further sentences with the same
   secrets planted in the same way; ``test.jsonl``, sentences of the test file as they are;
+- ``search.jsonl`` with its list of secrets and ``search-test.jsonl``, sentences that are in none of
+  these files: passes and rates are searched on them (``equal-leakage-sst2-search.toml``);
 - ``same-kind.jsonl``, a pool of further sentences of SST-2, the best that there could be, and
   ``pool.jsonl``, sentences of reviews of IMDb, written like SST-2's in small letters;
 - ``tokenizer`` and ``start/model``, a vocabulary and the network of the study after reading
@@ -29,10 +31,11 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from equal_leakage_corpus import SECRETS, draw_secrets, plant, write
+from equal_leakage_corpus import REPETITIONS, SECRETS, draw_secrets, plant, write
 from public_start import begin
 
-DOCUMENTS, TESTED, IN_POOL = 500, 400, 1000
+DOCUMENTS, TESTED, IN_POOL = 1500, 700, 1500
+SEARCHED, SEARCH_TESTED = 800, 300
 FEWEST, MOST = 8, 40  # words of a sentence
 SEED, TO_READ = 22, 20_000
 
@@ -48,8 +51,13 @@ def main() -> None:
     random.Random(SEED).shuffle(sentences)
     rest = iter(sentences)
     secrets = draw_secrets(SECRETS)
-    for number, name in enumerate(("train", "others")):
-        plant(list(islice(rest, DOCUMENTS)), secrets, given.folder / f"{name}.jsonl", number)
+    sizes = {"train": DOCUMENTS, "others": DOCUMENTS, "search": SEARCHED}
+    for number, (name, size) in enumerate(sizes.items()):
+        # A secret stands in the same share of sentences everywhere.
+        times = round(REPETITIONS * size / DOCUMENTS)
+        file = given.folder / f"{name}.jsonl"
+        plant(list(islice(rest, size)), secrets, file, number, times=times)
+    write(list(islice(rest, SEARCH_TESTED)), given.folder / "search-test.jsonl")
     write(list(islice(rest, IN_POOL)), given.folder / "same-kind.jsonl")
     write(read_sst2(given.data / "sst2" / "test.tsv")[:TESTED], given.folder / "test.jsonl")
     reviews = list(islice(read_imdb(given.data / "imdb-15k" / "train.jsonl.gz"), TO_READ + IN_POOL))

@@ -78,8 +78,7 @@ CUSTOMERSIM = Subject(
         "“Another shop's pool” are generated dialogues, the other pool is of the same "
         "templates as the private dialogues: the best that there could be. Whoever has such a pool "
         "could also begin every other method with a model of it, which was not tried. "
-        "Sentences of SST-2 are a corpus of another kind (`studies/equal-leakage-sst2.toml`), of "
-        "which nothing is computed yet."
+        "[Sentences of reviews](equal-leakage-sst2.md) are a corpus of another kind."
     ),
 )
 
@@ -87,13 +86,13 @@ SST2 = Subject(
     file="equal-leakage-sst2",
     title="All methods at equal measured leakage, on sentences of reviews",
     texts=(
-        "500 sentences of SST-2, beside which {secrets} secrets of six digits (“My ID is 341752.”) "
-        "are planted 15 times each; a one-layer LSTM with 200 numbers that has read sentences of "
-        "IMDb and is then trained with the method, or on the text that the method made"
+        "1,500 sentences of SST-2, beside which {secrets} secrets of six digits (“My ID is "
+        "341752.”) are planted 15 times each; a one-layer LSTM with 200 numbers that has read "
+        "sentences of IMDb and is then trained with the method, or on the text that the method made"
     ),
-    count=500,
+    count=1500,
     utility=(
-        "Utility is the perplexity on 400 other sentences as they are, per token of a vocabulary "
+        "Utility is the perplexity on 700 other sentences as they are, per token of a vocabulary "
         "of 1,024. [Conversations from templates](equal-leakage.md) are another kind of "
         "text, of which little is left once names and numbers are gone; here the policy finds next "
         "to nothing but the planted secrets, and what is private in a sentence is its words."
@@ -103,22 +102,27 @@ SST2 = Subject(
         "python studies/equal_leakage_sst2.py RESOURCES/data SENTENCES",
         "SFUMATO_SENTENCES=SENTENCES sfumato study run studies/equal-leakage-sst2.toml "
         "--workers 1 --allow-path SENTENCES",
+        "SFUMATO_SENTENCES=SENTENCES sfumato study run studies/equal-leakage-sst2-search.toml "
+        "--workers 1 --allow-path SENTENCES",
     ),
     looked_at=(
-        "What was looked at before: nothing of these sentences. Levels, passes and rates are those "
-        "of the conversations, where they were set by a few pilot runs, except that fewer "
-        "sentences of a text are rewritten (4, not 20) and more texts are made (170, not 100), "
-        "since texts are shorter. The best level of a method is chosen by the figures that are "
-        "shown, which flatters methods with many levels a little."
+        "What was looked at before: a first version, with seed 1, had 500 sentences and the passes "
+        "and rates of the conversations, and its model without privacy was a worse one of other "
+        "sentences than before it was trained. So sentences were drawn anew, three times as many, "
+        "and passes and rates were searched on others, as the last table has it. Some of the "
+        "sentences of the test were among those of the first version. Levels are those of the "
+        "conversations, except that a text has up to 4 sentences to rewrite, which can cost 147.6 "
+        "at most. As many texts are made as there are sentences. The best level of a method is "
+        "chosen by the figures that are shown, which flatters methods with many levels a little."
     ),
     caveat=(
         "Sentences of reviews hold hardly anything that the policy finds: made-up values, masks, "
         "SMDP and Selective-DPSGD leave all else as it is, and promise nothing for it. Numbers are "
         "in no vocabulary, so that MDP and SMDP draw others of the same shape at every level, and "
         "exposure says nothing about their ε. What comes from a public pool cannot hold a planted "
-        "secret, whatever the level. The pool of the same kind are other sentences of SST-2, the "
-        "best that there could be; whoever has such a pool could also begin every other method "
-        "with a model of it, which was not tried."
+        "secret, whatever the level. The pool of the same kind are other sentences of SST-2, as "
+        "many as the private ones: the best that there could be. Whoever has such a pool could "
+        "also begin every other method with a model of it, which was not tried."
     ),
     words={"dialogues": "sentences", "dialogue": "sentence", "Dialogues": "Sentences"},
 )

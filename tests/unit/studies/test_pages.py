@@ -36,6 +36,11 @@ PAGES = (
     ("imperfect_page", "imperfect-policy", ("imperfect-policy",)),
     ("smdp_smollm2_page", "smdp-smollm2", ("smdp-smollm2",)),
     ("equal_leakage_page", "equal-leakage", ("equal-leakage",)),
+    (
+        "equal_leakage_sst2_page",
+        "equal-leakage-sst2",
+        ("equal-leakage-sst2", "equal-leakage-sst2-search"),
+    ),
 )
 
 
@@ -78,7 +83,11 @@ def test_another_figure_makes_another_page(
 
 
 @pytest.mark.parametrize(
-    ("page", "of_members"), [("equal_leakage_page", "equal-leakage-dialogues.svg")]
+    ("page", "of_members"),
+    [
+        ("equal_leakage_page", "equal-leakage-dialogues.svg"),
+        ("equal_leakage_sst2_page", "equal-leakage-sst2-sentences.svg"),
+    ],
 )
 def test_charts_of_equal_leakage_are_what_the_figures_say(
     page: str, of_members: str, monkeypatch: pytest.MonkeyPatch
@@ -101,12 +110,12 @@ def test_a_page_of_another_corpus_speaks_of_what_that_holds(
 ) -> None:
     """The words that are the same for all corpora; no dialogue is left in them."""
     module = loaded("equal_leakage_sst2_page", monkeypatch)
-    (given,) = contents(("equal-leakage",))
-    text = "\n".join(module.page(module.Figures(given)))
+    given, search = map(module.Figures, contents(("equal-leakage", "equal-leakage-sst2-search")))
+    text = "\n".join(module.page(given, search))
     assert "dialogue" not in text.replace("CustomerSim", "").lower()
     assert "## Where sentences are not told from chance, either" in text
     assert "equal-leakage-sst2-sentences.svg" in text
-    assert set(module.charts(module.Figures(given))) == {
+    assert set(module.charts(given)) == {
         "equal-leakage-sst2-secrets.svg",
         "equal-leakage-sst2-sentences.svg",
     }
