@@ -21,7 +21,8 @@ Care
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from types import new_class
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from sfumato.core.checks import one_of
 from sfumato.core.errors import InvalidArgument
@@ -56,7 +57,7 @@ def set_precision(network: nn.Module, precision: str) -> None:
     for module in shortened:
         if isinstance(module, OutputLayer):
             module.is_short = True
-        module.__dict__["_call_impl"] = _Shortly(module)
+        _shorten(module)
 
 
 def _round_frozen(network: nn.Module) -> None:
@@ -74,22 +75,35 @@ def _round_frozen(network: nn.Module) -> None:
             one.data = one.data.to(torch.bfloat16)
 
 
-class _Shortly:
-    """Calls of a module under autocast, its hooks included; calls may be within calls.
+def _shorten(module: Any) -> None:
+    """Let every call of a module, its hooks included, be under autocast; calls may be within calls.
 
-    Hooks could do the same, but for one thing: torch leaves out those at the end if a call is
-    interrupted, and all that this process computes afterwards would have few digits.
+    Its class becomes a subclass that says so, as torch does for parametrized modules. Hooks at the
+    end of a call would not do: torch leaves them out if the call is interrupted, and whatever this
+    process computes afterwards would have few digits.
     """
+    module.__class__ = _short_class(type(module))
 
-    def __init__(self, module: nn.Module) -> None:
-        # A copy of the module has a copy of this, which calls the copy.
-        self.module = module
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+def _short_class(kind: Any) -> Any:
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         import torch
 
-        device = next(self.module.parameters()).device.type
+        device = next(self.parameters()).device.type
         # Rounded weights are not kept: there would be a copy of every one.
         with torch.autocast(device, dtype=torch.bfloat16, cache_enabled=False):
-            called: Any = type(self.module)._call_impl
-            return called(self.module, *args, **kwargs)
+            return kind._call_impl(self, *args, **kwargs)
+
+    def reduce(self: Any, _: SupportsIndex) -> tuple[Any, ...]:
+        return _made_short, (kind,), self.__dict__
+
+    named = {key: getattr(kind, key) for key in ("__module__", "__qualname__", "__doc__")}
+    own = {**named, "_call_impl": call, "__reduce_ex__": reduce}
+    return new_class(kind.__name__, (kind,), {}, lambda body: body.update(own))
+
+
+def _made_short(kind: Any) -> Any:
+    """For copies, and for whoever reads what was pickled."""
+    made = kind.__new__(kind)
+    _shorten(made)
+    return made

@@ -244,11 +244,15 @@ def _train(  # a run, where it begins, and who keeps and sees it
                 _save(run, ledger, folder, now.unsaved)
             now.saved()
 
-        for batch in own_batches(team, batches):
+        def pause() -> None:
             with paid_if_undefined(ledger if now.unsaved else None, now.unsaved):
-                _take_public_steps(run, now, batch.step, save)
-            now.unsaved += 1
+                refuse_diverged(run.model.network)
+            save()
+
+        for batch in own_batches(team, batches):
             began = time.perf_counter()
+            _take_public_steps(run, now, batch.step, pause)
+            now.unsaved += 1
             with paid_if_undefined(ledger, now.unsaved):
                 seen = _one_step(run, records, batch)
                 due, (loss, tokens, members) = agree_to_save(team, now, batch.step, seen)
@@ -262,17 +266,17 @@ def _train(  # a run, where it begins, and who keeps and sees it
             now.stop_if_asked()
 
 
-def _take_public_steps(run: _Run, now: Saving, step: int, save: Callable[[], None]) -> None:
-    """Train on public text before a private step; saved and stopped after any public one."""
+def _take_public_steps(run: _Run, now: Saving, step: int, pause: Callable[[], None]) -> None:
+    """Train on public text before a private step; after any public one there may be a pause."""
     if not run.between:
         return
     # A function of released weights and public text: it costs no privacy.
     with run.step.pause():
         for _ in run.between.reach(step, run.plan.steps):
             if agree_to_pause(run.team, now, step):
-                refuse_diverged(run.model.network)
-                save()
-            now.stop_if_asked()
+                pause()
+                # Only here: public steps that were not saved are not counted as such.
+                now.stop_if_asked()
 
 
 def _one_step(run: _Run, records: TokenRecords, batch: LogicalBatch) -> tuple[float, float, float]:

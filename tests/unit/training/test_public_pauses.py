@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from sfumato.core.errors import CannotResume, UndefinedGradient
 from sfumato.models.load import LoadedModel
 from sfumato.training import checkpoints, loop
 from sfumato.training.checkpoints import Checkpoint, StepsLost
@@ -18,12 +19,14 @@ from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import build_method
 from sfumato.training.methods.streams import PublicSteps
+from sfumato.training.processes.meetings import agree_to_pause
 from sfumato.training.settings import Course
 from unit.training.methods.test_methods import documents, request
-from unit.training.runs import charged_in, kept_in
+from unit.training.runs import charged_in, kept_in, same, weights
 
 # All but one of the public steps come before the first private one.
 PUBLIC, PRIVATE = 10, 8
+PRIVATE_STEP, PAUSE = "private step", "pause"
 SELDOM = Course(checkpoint_every=1000)
 
 
@@ -83,6 +86,116 @@ def test_a_signal_in_a_public_start_does_not_wait_for_a_private_step(
         train(folder, resume=True)
     assert taken == [*range(3, PUBLIC)]
     assert charged_in(folder) == PRIVATE
+
+
+@pytest.mark.parametrize("lead", [0.0, 0.9])
+def test_a_run_that_is_stopped_again_and_again_is_the_run_that_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lead: float
+) -> None:
+    whole = weights(train(RunFolder(tmp_path / "whole"), lead))
+    folder, read = RunFolder(tmp_path / "run"), []
+    honest = PublicSteps._step
+
+    def noted(self: PublicSteps, members: Any) -> None:
+        read.append(members.tolist())
+        honest(self, members)
+
+    resume = False
+    while True:
+        with monkeypatch.context() as patched:
+            patched.setattr(PublicSteps, "_step", noted)
+            stop_in(patched, 2)
+            try:
+                trained = train(folder, lead, resume=resume)
+            except Stopped:
+                resume = True
+            else:
+                break
+    assert resume
+    assert same(weights(trained), whole)
+    # Four passes of five records, in batches of two.
+    every = [one for some in read for one in some]
+    passes = [sorted(every[start : start + 5]) for start in range(0, 20, 5)]
+    assert passes == 4 * [[0, 1, 2, 3, 4]]
+
+
+def test_the_twin_that_forgets_the_order_reads_records_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = weights(train(RunFolder(tmp_path / "whole")))
+    honest = PublicSteps.restore
+
+    def forgetful(self: PublicSteps, state: Any) -> None:
+        honest(self, {**state, "waiting": [], "passes": 0})
+
+    folder = RunFolder(tmp_path / "run")
+    with monkeypatch.context() as patched:
+        stop_in(patched, 2)
+        with pytest.raises(Stopped):
+            train(folder)
+    monkeypatch.setattr(PublicSteps, "restore", forgetful)
+    assert not same(weights(train(folder, resume=True)), whole)
+
+
+@pytest.mark.parametrize("damaged", [{"waiting": [5]}, {"waiting": None}, {"passes": "1"}])
+def test_a_state_of_other_records_is_refused(tmp_path: Path, damaged: dict[str, Any]) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with pytest.MonkeyPatch.context() as patched:
+        stop_in(patched, 2)
+        with pytest.raises(Stopped):
+            train(folder)
+    kept = Checkpoint.load(folder.checkpoint)
+    replace(kept, between={**kept.between, **damaged}).save(folder.checkpoint)
+    with pytest.raises(CannotResume, match="belongs to another method"):
+        train(folder, resume=True)
+
+
+def test_a_signal_after_the_last_chance_to_save_waits_for_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No public step is lost because nobody counted it."""
+    honest, met = agree_to_pause, 0
+
+    def late(*given: Any) -> bool:
+        nonlocal met
+        found, met = honest(*given), met + 1
+        if met == 3:
+            signal.raise_signal(signal.SIGTERM)
+        return found
+
+    monkeypatch.setattr("sfumato.training.loop.agree_to_pause", late)
+    folder = RunFolder(tmp_path / "run")
+    with pytest.raises(Stopped):
+        train(folder)
+    assert public_of(folder) == 4
+
+
+def test_private_steps_are_charged_once_if_public_ones_diverge_after_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Saved in one public pause, and not charged again in the next, which finds a bad weight."""
+    folder = RunFolder(tmp_path / "run")
+    honest, met = loop._one_step, ["beginning"]
+
+    def stepped(*given: Any) -> Any:
+        met.append(PRIVATE_STEP)
+        return honest(*given)
+
+    def always(*_: Any) -> bool:
+        met.append(PAUSE)
+        return True
+
+    def diverged(_: Any) -> None:
+        # In the second pause after private steps, of which the first has saved these.
+        if PRIVATE_STEP in met and met[-2:] == [PAUSE, PAUSE]:
+            raise UndefinedGradient("a weight is not a finite number")
+
+    monkeypatch.setattr("sfumato.training.loop.agree_to_pause", always)
+    monkeypatch.setattr(loop, "_one_step", stepped)
+    monkeypatch.setattr(loop, "refuse_diverged", diverged)
+    with pytest.raises(UndefinedGradient):
+        train(folder, lead=0.0)
+    assert met.count(PRIVATE_STEP) == charged_in(folder) == kept_in(folder) > 0
 
 
 def test_the_twin_whose_public_steps_are_one_piece_waits(

@@ -281,7 +281,8 @@ class PublicSteps:
         self.taken = 0
         self.team = current_team()
         self._randomness = randomness
-        self._batches = self._endless(randomness.stream(0))
+        # What is left of this pass, and how many passes were begun.
+        self._waiting, self._passes = np.empty(0, dtype=np.int64), 0
 
     def reach(self, step: int, of: int) -> Iterator[None]:
         """Take the public steps that come before private step ``step`` of ``of``, one at a time."""
@@ -291,24 +292,34 @@ class PublicSteps:
             factor = rate_factor(self.course.schedule, self.taken, steps)
             for group in self.optimizer.param_groups:
                 group["lr"] = self.public.learning_rate * factor
-            self._step(next(self._batches))
+            self._step(self._members())
             self.taken += 1
             yield
 
     def state(self) -> dict[str, Any]:
         """For a checkpoint; all of it follows from public text and released weights."""
-        return {"taken": self.taken, "optimizer": self.optimizer.state_dict()}
+        return {
+            "taken": self.taken,
+            "passes": self._passes,
+            "waiting": self._waiting.tolist(),
+            "optimizer": self.optimizer.state_dict(),
+        }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore the state of a checkpoint; the order of the remaining records is drawn again."""
-        taken, optimizer = state.get("taken"), state.get("optimizer")
+        """Restore the state of a checkpoint: what a pass has left is read before another one."""
+        taken, passes, optimizer = (state.get(one) for one in ("taken", "passes", "optimizer"))
+        waiting = state.get("waiting")
         if (
             not isinstance(taken, int)
+            or not isinstance(passes, int)
+            or not isinstance(waiting, list)
+            or not all(isinstance(one, int) and 0 <= one < len(self.records) for one in waiting)
             or not isinstance(optimizer, dict)
             or not put_back(self.optimizer, optimizer)
         ):
             raise CannotResume("the checkpoint belongs to another method; start a new run")
-        self.taken = taken
+        self.taken, self._passes = taken, passes
+        self._waiting = np.array(waiting, dtype=np.int64)
 
     def _step(self, members: NDArray[np.int64]) -> None:
         self.optimizer.zero_grad(set_to_none=True)
@@ -332,14 +343,13 @@ class PublicSteps:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
 
-    def _endless(self, randomness: Randomness) -> Iterator[NDArray[np.int64]]:
-        """Every record once per pass, in random order."""
+    def _members(self) -> NDArray[np.int64]:
+        """The records of the next batch: every record once per pass, in random order."""
         size = min(self.public.batch_size, len(self.records))
-        waiting = np.empty(0, dtype=np.int64)
-        passes = 0
-        while True:
-            while len(waiting) < size:
-                order = np.argsort(randomness.stream(passes).uniform(len(self.records)))
-                waiting, passes = np.concatenate([waiting, order]), passes + 1
-            yield waiting[:size]
-            waiting = waiting[size:]
+        while len(self._waiting) < size:
+            drawn = self._randomness.stream(0).stream(self._passes)
+            order = np.argsort(drawn.uniform(len(self.records)))
+            self._waiting = np.concatenate([self._waiting, order])
+            self._passes += 1
+        members, self._waiting = self._waiting[:size], self._waiting[size:]
+        return members

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import copy
+import gc
+import pickle
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -164,17 +168,33 @@ def test_few_digits_end_with_a_call_that_is_interrupted(raised: type[BaseExcepti
     assert model(torch.ones(1, 2)).dtype == torch.bfloat16
 
 
-def test_a_copy_of_a_network_of_few_digits_has_few_digits_and_its_own_weights() -> None:
-    model = nn.Sequential(nn.Linear(2, 2))
+@pytest.mark.parametrize(
+    "how", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one)), copy.copy]
+)
+def test_a_copy_of_a_network_of_few_digits_has_few_digits_and_its_own_weights(
+    how: Callable[[nn.Module], nn.Module],
+) -> None:
+    model = nn.Linear(2, 2)
     set_precision(model, "bf16")
-    copied = copy.deepcopy(model)
-    with torch.no_grad():
-        for one in copied.parameters():
-            one.zero_()
+    copied = how(model)
+    copied._parameters = {name: nn.Parameter(0 * one) for name, one in model.named_parameters()}
     found, other = model(torch.ones(1, 2)), copied(torch.ones(1, 2))
     assert found.dtype == other.dtype == torch.bfloat16
     assert found.any()
     assert not other.any()
+    assert type(copied).__name__ == "Linear"
+
+
+def test_a_network_of_few_digits_is_freed_when_nobody_has_it() -> None:
+    model = nn.Sequential(nn.Linear(2, 2))
+    set_precision(model, "bf16")
+    seen = weakref.ref(model)
+    gc.disable()
+    try:
+        del model
+        assert seen() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.usefixtures("compared_rows")
