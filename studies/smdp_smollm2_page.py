@@ -254,12 +254,25 @@ def _unknown_words(found: Figures) -> Iterator[str]:
             continue
         told = "; ".join(
             f"{shown(kept[level])} at ε = {level:g}, and {shown(replaced[level])} where they are "
-            f"replaced: {_said(kept[level], replaced[level])}"
+            f"replaced{_kept_or_not(found, method, level)}"
             for level in both
         )
         stand = listed(sorted({f"{one.value:.0%}".replace("%", " %") for one in clear.values()}))
         where = f", which leave {stand} of the planted secrets in the clear," if stand else ""
         yield f"**Unknown words kept** ({method}){where} make for an exposure of {told}."
+
+
+def _kept_or_not(found: Figures, method: str, level: float) -> str:
+    """How an exposure differs where unknown words are kept: secret by secret, if that is known."""
+    there = (method, level), (method + KEPT, level)
+    pair = fewer(found, *there, EXPOSED)
+    if pair is not None:
+        apart = "told from 0" if pair.apart else "not told from 0"
+        return f", secret by secret {pair.shown}, which is {apart}"
+    known = [found.point(*one, EXPOSED) for one in there]
+    if known[0] is None or known[1] is None:
+        return ""
+    return f": {_said(known[1], known[0])}"
 
 
 def _told_at(pairs: Mapping[float, Fewer]) -> str:
