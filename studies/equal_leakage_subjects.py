@@ -112,8 +112,9 @@ SST2 = Subject(
         "and passes and rates were searched on others, as the last table has it. Some of the "
         "sentences of the test were among those of the first version. Levels are those of the "
         "conversations, except that a text has up to 4 sentences to rewrite, which can cost 147.6 "
-        "at most. 600 texts are made: at ε = 1 most of the votes for more of them would be noise. The best level of a method is "
-        "chosen by the figures that are shown, which flatters methods with many levels a little."
+        "at most. 600 texts are made: at ε = 1 most of the votes for more of them would be noise. "
+        "The best level of a method is chosen by the figures that are shown, which flatters "
+        "methods with many levels a little."
     ),
     caveat=(
         "Sentences of reviews hold hardly anything that the policy finds: made-up values, masks, "

@@ -97,7 +97,17 @@ def join(now: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
     machines never speak of one model.
     """
     lacking = {title for title in now["missing"] if title.endswith(TRAINING)}
-    runs = [run for run in earlier["runs"] if _title(run) in lacking]
+    # Older files say of figures, but not of runs, what their level is a level of.
+    levels = {
+        (row["method"], row["level"]): row["parameter"]
+        for row in earlier["rows"]
+        if "parameter" in row and "level" in row
+    }
+    known = [
+        {"parameter": levels.get((run["method"], run["level"]), "epsilon"), **run}
+        for run in earlier["runs"]
+    ]
+    runs = [run for run in known if _title(run) in lacking]
     models = {_place(run) for run in runs}
     ranges = {row["metric"]: _range(row) for row in now["rows"]}
     rows = [
@@ -137,9 +147,8 @@ def _range(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _title(run: Mapping[str, Any]) -> str:
     """The title of the cell that a run was."""
-    parameter = None if run["level"] is None else "epsilon"
-    method, level, seed = run["method"], run["level"], run["seed"]
-    return Cell(kind=RUN, method=method, parameter=parameter, level=level, seed=seed).title
+    named = {key: run[key] for key in ("method", "parameter", "level", "seed")}
+    return Cell(kind=RUN, **named).title
 
 
 def _run(cell: CellRecord, done: Iterable[CellRecord]) -> dict[str, Any]:
@@ -153,6 +162,7 @@ def _run(cell: CellRecord, done: Iterable[CellRecord]) -> dict[str, Any]:
     plan = cell.details.get("plan") or {}
     return {
         "method": cell.method,
+        "parameter": cell.parameter,
         "level": cell.level,
         "seed": cell.seed,
         "seconds": round(cell.seconds or 0.0),

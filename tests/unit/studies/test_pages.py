@@ -326,7 +326,10 @@ def test_a_difference_may_be_of_later_seeds_alone(monkeypatch: pytest.MonkeyPatc
     assert (later.value, later.seeds) == (2.0, 2)
 
 
-def test_what_a_folder_lacks_comes_from_an_earlier_file(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("parameter", ["epsilon", "sigma"])
+def test_what_a_folder_lacks_comes_from_an_earlier_file(
+    monkeypatch: pytest.MonkeyPatch, parameter: str
+) -> None:
     """A model is taken whole: never the training of one machine with the figures of another."""
     kept = loaded("kept", monkeypatch)
 
@@ -334,10 +337,10 @@ def test_what_a_folder_lacks_comes_from_an_earlier_file(monkeypatch: pytest.Monk
         place = {"method": "DP-SGD", "level": 3.0, "seed": seed}
         return {
             "runs": [{**place, "seconds": 5, "cpu_seconds": 4}],
-            "rows": [{**place, "metric": "perplexity", "value": value}],
+            "rows": [{**place, "parameter": parameter, "metric": "perplexity", "value": value}],
         }
 
-    title = "DP-SGD, epsilon 3, seed {}: {}"
+    title = f"DP-SGD, {parameter} 3, seed {{}}: {{}}"
     totals = {"cells": 6, "seconds": 10, "cpu_seconds": 8}
     now = {
         **totals,
@@ -357,7 +360,7 @@ def test_what_a_folder_lacks_comes_from_an_earlier_file(monkeypatch: pytest.Monk
     assert [row["value"] for row in joined["rows"]] == [12.0, 13.0]
     assert joined["missing"] == earlier["missing"]
     assert (joined["done"], joined["cpu_seconds"]) == (4, 12)
-    assert joined["elsewhere"] == ["DP-SGD, epsilon 3, seed 2"]
+    assert joined["elsewhere"] == [f"DP-SGD, {parameter} 3, seed 2"]
 
 
 def test_the_gallery_says_whether_a_recall_tells_methods_apart() -> None:
