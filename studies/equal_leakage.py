@@ -120,9 +120,22 @@ def point(found: Figures, place: Place, metric: str) -> SeriesPoint | None:
     return found.point(place.method, place.level, metric)
 
 
-def at_chance(one: SeriesPoint | None) -> bool:
-    """Whether the interval reaches chance: that is then not told from it, and bounded at most."""
-    return one is not None and one.low is not None and one.low <= (one.chance or 0.0)
+def at_chance(found: Figures, place: Place, metric: str) -> bool:
+    """Whether a figure is not told from chance: it is then bounded, and no more is known.
+
+    Chance is what no secret and no record can be less than on average, or what a model shows that
+    has read none of them, if that is more: these secrets may by themselves be likely ones.
+    """
+    one, blind = point(found, place, metric), _blind(found, metric)
+    if one is None or one.low is None:
+        return False
+    return one.low <= max(one.chance or 0.0, blind or 0.0)
+
+
+def _blind(found: Figures, metric: str) -> float | None:
+    """The figure of a model of the public pool alone."""
+    known = (point(found, one, metric) for one in places(found) if one.base == CONTROL)
+    return next((one.value for one in known if one is not None), None)
 
 
 def best_at_chance(found: Figures, metrics: Sequence[str]) -> list[Place]:
@@ -138,7 +151,7 @@ def best_at_chance(found: Figures, metrics: Sequence[str]) -> list[Place]:
             for place in places(found)
             if place.base == base
             and place.recall is None
-            and all(at_chance(point(found, place, metric)) for metric in metrics)
+            and all(at_chance(found, place, metric) for metric in metrics)
             and (known := point(found, place, PERPLEXITY)) is not None
         ]
         if fit:
@@ -207,9 +220,8 @@ def draw(found: Figures, metric: str, title: str) -> Sheet | None:
         if place.base.endswith(ANOTHER):
             continue  # so bad that all others would be drawn in one place
         chance = leaks.chance
-        stop = Stop(
-            said=place.said, leakage=_spot(leaks), utility=_spot(use), bounded=at_chance(leaks)
-        )
+        bounded = at_chance(found, place, metric)
+        stop = Stop(said=place.said, leakage=_spot(leaks), utility=_spot(use), bounded=bounded)
         tracks.setdefault(place.base, []).append(stop)
     ends = [Track(name=CONTROL, stops=tuple(tracks.pop(CONTROL)))] if CONTROL in tracks else []
     leaks, use = found.point(NO_PRIVACY, None, metric), found.point(NO_PRIVACY, None, PERPLEXITY)

@@ -265,7 +265,7 @@ def _only_secrets(found: Figures) -> Iterator[str]:
     told = [
         f"{_with_level(place)} (AUC {shown(point(found, place, MEMBER))})"
         for place in best_at_chance(found, [EXPOSED])
-        if not at_chance(point(found, place, MEMBER))
+        if not at_chance(found, place, MEMBER)
     ]
     if told:
         yield (
@@ -278,7 +278,7 @@ def _attacks_see_less(found: Figures) -> Iterator[str]:
     """How large a level can be at which the attack on secrets sees nothing."""
     for base in ("DP-SGD", "directional"):
         mine = [place for place in places(found) if place.base == base and stated(found, place)]
-        quiet = [place for place in mine if at_chance(point(found, place, EXPOSED))]
+        quiet = [place for place in mine if at_chance(found, place, EXPOSED)]
         loud = [place for place in mine if place not in quiet]
         if quiet and loud:
             most = max(quiet, key=lambda place: float(stated(found, place)["epsilon"]))
@@ -303,6 +303,8 @@ def where(found: Figures, subject: Subject) -> Iterator[str]:
     yield (
         f"{done} of {cells} cells, {took} of processor time, on a machine that others used, too."
     )
+    if found.content.get("elsewhere"):
+        yield "It was computed in parts, on several machines, whose times do not compare."
     yield ""
     yield subject.looked_at
     seeds = sorted({row.seed for row in complete(found).rows})

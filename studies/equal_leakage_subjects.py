@@ -100,9 +100,9 @@ SST2 = Subject(
     other_pools="Pools of IMDb",
     commands=(
         "python studies/equal_leakage_sst2.py RESOURCES/data SENTENCES",
-        "SFUMATO_SENTENCES=SENTENCES sfumato study run studies/equal-leakage-sst2.toml "
-        "--workers 1 --allow-path SENTENCES",
         "SFUMATO_SENTENCES=SENTENCES sfumato study run studies/equal-leakage-sst2-search.toml "
+        "--workers 1 --allow-path SENTENCES",
+        "SFUMATO_SENTENCES=SENTENCES sfumato study run studies/equal-leakage-sst2.toml "
         "--workers 1 --allow-path SENTENCES",
     ),
     looked_at=(
@@ -112,9 +112,11 @@ SST2 = Subject(
         "and passes and rates were searched on others, as the last table has it. Some of the "
         "sentences of the test were among those of the first version. Levels are those of the "
         "conversations, except that a text has up to 4 sentences to rewrite, which can cost 147.6 "
-        "at most. 600 texts are made: at ε = 1 most of the votes for more of them would be noise. "
-        "The best level of a method is chosen by the figures that are shown, which flatters "
-        "methods with many levels a little."
+        "at most, and that DP-SGD was given a level of 0.5 after figures of seed 1 had shown that "
+        "at 2 it still gives secrets away. What a model of the public pool shows was made a mark "
+        "of chance then, too. 600 texts are made: at ε = 1 most of the votes for more of them "
+        "would be noise. The best level of a method is chosen by the figures that are shown, which "
+        "flatters methods with many levels a little."
     ),
     caveat=(
         "Sentences of reviews hold hardly anything that the policy finds: made-up values, masks, "

@@ -34,7 +34,6 @@ from sfumato.calibration.inverse import (
     UNFIT_CURVE,
 )
 from sfumato.calibration.results import MethodAtTargets
-from sfumato.reports.series import SeriesPoint
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 
 BITS, AREA = 4.0, 0.6
@@ -65,10 +64,10 @@ def section(found: Figures, metrics: Sequence[str]) -> Iterator[str]:
     chosen = best_at_chance(found, metrics)
     attacks = "neither attack tells" if len(metrics) > 1 else "exposure does not tell"
     yield (
-        f"Of each method the level with the best perplexity at which {attacks} it from chance (the "
-        "interval reaches chance). “Not told” bounds leakage by the upper end of the interval, and "
-        "shows nothing smaller. Time is processor time for one model, the making of its text "
-        "included."
+        f"Of each method the level with the best perplexity at which {attacks} it from chance: the "
+        "interval reaches chance, or what a model of public dialogues alone has, which has read "
+        "no secret. “Not told” bounds leakage by the upper end of the interval, and shows nothing "
+        "smaller. Time is processor time for one model, the making of its text included."
     )
     yield ""
     head = (
@@ -289,14 +288,15 @@ def everything(found: Figures) -> Iterator[str]:
             lines.append(
                 (
                     *(*_in_table(place, whole), proven(found, place)),
-                    *(*map(shown, figures), _time(found, place), _hidden(figures[:2])),
+                    *(*map(shown, figures), _time(found, place), _hidden(found, place)),
                 )
             )
     for name, called in ((NO_PRIVACY, NO_PRIVACY), (RANDOM_OUTPUT, "public model alone")):
         figures = [found.point(name, None, one) for one in (EXPOSED, MEMBER, PERPLEXITY)]
         if all(one is not None for one in figures):
-            took = _time(found, Place(name, None, None))
-            lines.append((called, "–", "–", *map(shown, figures), took, _hidden(figures[:2])))
+            place = Place(name, None, None)
+            took = _time(found, place)
+            lines.append((called, "–", "–", *map(shown, figures), took, _hidden(found, place)))
     head = (
         *("method", "level", "proven", "exposure", "AUC", "perplexity", "time"),
         "not told from chance",
@@ -317,6 +317,7 @@ def _time(found: Figures, place: Place) -> str:
     return "–" if took is None else f"{took:.0f} s"
 
 
-def _hidden(figures: Sequence[SeriesPoint | None]) -> str:
-    names = zip(("secrets", "dialogues"), figures, strict=True)
-    return ", ".join(name for name, one in names if at_chance(one)) or "–"
+def _hidden(found: Figures, place: Place) -> str:
+    metrics = {"secrets": EXPOSED, "dialogues": MEMBER}
+    names = [name for name, one in metrics.items() if at_chance(found, place, one)]
+    return ", ".join(names) or "–"

@@ -174,6 +174,23 @@ def test_methods_are_compared_where_attacks_find_nothing(monkeypatch: pytest.Mon
     assert module.told_apart(points["MDP", 3.0], points["DP-SGD", 1.0])
 
 
+def test_what_a_model_shows_that_has_read_no_secret_is_chance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The twin whose public pool shows less is told from it."""
+    module = loaded("equal_leakage", monkeypatch)
+    figures = {"member": (0.5, 0.45, 0.55), "use": (5.0, 4.9, 5.1)}
+    mine = leak("MDP", 1.0, 2, exposed=(2.2, 1.9, 5.0), **figures)
+    for blind, wanted in (
+        (2.0, [("MDP", 1.0), (module.CONTROL, 4.0)]),
+        (1.8, [(module.CONTROL, 4.0)]),
+    ):
+        rows = [*mine, *leak(module.CONTROL, 4.0, 2, exposed=(blind, 1.5, 4.8), **figures)]
+        found = module.Figures({"rows": rows, "runs": []})
+        chosen = module.best_at_chance(found, [module.EXPOSED, module.MEMBER])
+        assert [(one.base, one.level) for one in chosen] == wanted
+
+
 def test_a_seed_that_is_not_finished_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     module = loaded("equal_leakage", monkeypatch)
     figures = {"exposed": (1.5, 1.0, 4.0), "use": (5.0, 4.9, 5.1)}
