@@ -219,7 +219,9 @@ def _named(found: Figures, place: Place) -> str:
 
 
 def _with_level(place: Place) -> str:
-    return f"{place.base} at {place.said}" if place.said else place.base
+    name, _, pool = place.base.partition(", ")
+    called = f"{name} ({pool})" if pool else name
+    return f"{called} at {place.said}" if place.said else called
 
 
 def _apart(found: Figures, pair: Sequence[Place | None]) -> str:
@@ -246,11 +248,11 @@ def _worth_it(found: Figures) -> Iterator[str]:
     worse = [_with_level(place) for place, one in apart if one.value > before.value]
     alike = [_with_level(place) for place, one in chosen if not told_apart(one, before)]
     said = [
-        f"{', '.join(names)} {verb}"
-        for names, verb in (
-            (better, "improve it"),
-            (worse, "make it worse"),
-            (alike, "make no difference that shows"),
+        f"{verb} {', '.join(names)}"
+        for verb, names in (
+            ("it is improved by", better),
+            ("it is made worse by", worse),
+            ("no difference shows with", alike),
         )
         if names
     ]
