@@ -34,6 +34,15 @@ AllowOption = Annotated[
         "may run (named itself, wherever it stands); repeat for several.",
     ),
 ]
+OnlyOption = Annotated[
+    list[str],
+    typer.Option(
+        "--only",
+        metavar="TITLE",
+        help="Cells with such a title, as 'study status' prints them, and what they need; * stands "
+        "for anything, and what follows the colon may be left out; repeat for several.",
+    ),
+]
 SOME_FAILED = 1
 
 
@@ -81,6 +90,7 @@ def run(  # noqa: PLR0913  # a command's options are its parameters
             help="Begin no cell after it: 22:30, 2h30m, or 2026-01-31T06:00.",
         ),
     ] = None,
+    only: OnlyOption = [],  # noqa: B006
     json: options.JsonOption = False,
 ) -> None:
     """Compute every cell of a study that is not computed yet.
@@ -88,6 +98,7 @@ def run(  # noqa: PLR0913  # a command's options are its parameters
     A cell that fails is recorded with its error, and the rest goes on; --resume tries it again.
     Several commands may work on one study at once. The figures are in STUDY/results.jsonl.
     With --until no cell is begun that is expected to end later; --resume goes on another day.
+    With --only other cells are left for later, or for another machine.
     With --budget every private text and every model with noise is a release and is charged; without
     it they are drawn from the seeds of the study, and not for release.
     A study keeps to the folder that its file stands in; --allow-path opens another place to it.
@@ -100,7 +111,7 @@ def run(  # noqa: PLR0913  # a command's options are its parameters
 
     asked = Study.read(file)
     _say_what_is_weak(asked)
-    _say_how_long(asked, output, workers, allow)
+    _say_how_long(asked, output, workers, (allow, only))
     with _watching(workers) as watch:
         study = asked.run(
             output,
@@ -114,6 +125,7 @@ def run(  # noqa: PLR0913  # a command's options are its parameters
             account=account,
             budget_key=budget_key,
             until=until,
+            only=only,
         )
     found, folder = study.outcome, study.folder
     missing = found.cells - found.done - found.failed
@@ -184,6 +196,7 @@ def estimate(
     ] = [],  # noqa: B006
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes to use.")] = 1,
     allow: AllowOption = [],  # noqa: B006
+    only: OnlyOption = [],  # noqa: B006
     json: options.JsonOption = False,
 ) -> None:
     """Say how long the missing cells of a study will take; nothing is computed.
@@ -197,7 +210,8 @@ def estimate(
 
     from sfumato.studies.study import Study
 
-    found = Study.read(file).estimate(like=like, workers=workers, allow_path=allow)
+    asked = Study.read(file)
+    found = asked.estimate(like=like, workers=workers, allow_path=allow, only=only)
     if json:
         print_json(asdict(found))
     else:
@@ -260,12 +274,16 @@ def compare(
         _print(found)
 
 
-def _say_how_long(study: Study, output: Path | None, workers: int, allow: list[Path]) -> None:
+def _say_how_long(
+    study: Study, output: Path | None, workers: int, given: tuple[list[Path], list[str]]
+) -> None:
     """Before anything is computed, if earlier cells of this study tell."""
     from sfumato.studies.study import Study
 
+    allow, only = given
+
     there = Study(study.spec, folder=study.folder if output is None else output)
-    found = there.estimate(workers=workers, allow_path=allow)
+    found = there.estimate(workers=workers, allow_path=allow, only=only)
     if found.seconds:
         note(visible(found.sentence()))
 

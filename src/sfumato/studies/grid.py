@@ -12,7 +12,8 @@ every method lies, come first. A cell that two methods share is listed twice and
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -71,6 +72,31 @@ class Grid:
             for one in cell.inputs:
                 urgency[one.key] = max(own, urgency.get(one.key, own))
         return sorted(self.distinct, key=lambda cell: -urgency[cell.key])
+
+    def narrowed(self, only: Sequence[str]) -> Grid:
+        """The cells whose titles a pattern describes, and what they need; without patterns all.
+
+        ``*`` stands for anything. What a title says after its colon may be left out.
+        """
+        if not only:
+            return self
+        for pattern in only:
+            if not any(_is_called(cell, pattern) for cell in self.cells):
+                examples = dict.fromkeys(cell.title for cell in self.cells if cell.method)
+                raise InvalidArgument(
+                    f"no cell of this study is called {pattern!r}; cells are called "
+                    + ", ".join(map(repr, [*examples][:3]))
+                )
+        wanted: set[str] = set()
+        for cell in reversed(self.cells):
+            if cell.key in wanted or any(_is_called(cell, one) for one in only):
+                wanted |= {cell.key, *(one.key for one in cell.inputs)}
+        return Grid(tuple(cell for cell in self.cells if cell.key in wanted))
+
+
+def _is_called(cell: Cell, pattern: str) -> bool:
+    described = ".*".join(map(re.escape, pattern.split("*")))
+    return re.fullmatch(f"{described}(: .*)?", cell.title, re.DOTALL) is not None
 
 
 def list_cells(study: StudySpec) -> Grid:

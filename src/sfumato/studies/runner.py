@@ -142,16 +142,18 @@ def run_study(  # noqa: PLR0913  # two are needed, the others have defaults
     payment: Payment | None = None,
     until: float | None = None,
     engine: Engine | None = None,
+    only: Sequence[str] = (),
 ) -> StudyOutcome:
     """Compute the missing cells of a study in worker processes (0: in this process).
 
     With an ``engine`` its workers compute them, wherever they are. With a ``payment`` what the
     study releases is paid for, cell by cell, if all of it fits. After ``until`` (seconds since
-    1970) no cell is begun.
+    1970) no cell is begun. ``only`` are patterns of the titles of cells, as ``Grid.narrowed`` has
+    them: others are left.
     """
     at_least("workers", workers, 0, MOST_WORKERS)
     study = replace(study, charged=payment is not None)
-    opened = open_study(study, output, resume=resume, command=command)
+    opened = open_study(study, output, resume=resume, command=command, only=only)
     work = replace(opened, payment=payment, until=until)
     if engine is not None:
         refuse_payment(work)
@@ -172,9 +174,17 @@ def run_study(  # noqa: PLR0913  # two are needed, the others have defaults
     return outcome(work, lost)
 
 
-def open_study(study: StudySpec, output: Path, *, resume: bool, command: Sequence[str]) -> Work:
+def open_study(
+    study: StudySpec,
+    output: Path,
+    *,
+    resume: bool,
+    command: Sequence[str],
+    only: Sequence[str] = (),
+) -> Work:
     """Make and describe the folder of a study; every error in the study's file is found here."""
     wanted: Grid = list_cells(study)
+    narrowed = wanted.narrowed(only)
     folder = StudyFolder(output)
     refuse_links(folder)
     if folder.description.exists() and not resume:
@@ -192,7 +202,7 @@ def open_study(study: StudySpec, output: Path, *, resume: bool, command: Sequenc
     except OSError as error:
         problem = error.strerror or "writing failed"
         raise StorageFailed(f"cannot write {output}: {problem}") from None
-    return Work(study, wanted, folder)
+    return Work(study, narrowed, folder)
 
 
 def refuse_links(folder: StudyFolder) -> None:

@@ -140,6 +140,7 @@ class Study:
         account: str | None = None,
         budget_key: str | Path | None = None,
         until: str | None = None,
+        only: Sequence[str] = (),
     ) -> Study:
         """Compute every cell that is missing, and return the study with its outcome.
 
@@ -160,7 +161,7 @@ class Study:
         spec = replace(self._asked, doors=Doors(tuple(map(Path, allow_path))))
         output = self.folder if folder is None else Path(folder)
         command = [] if self._file is None else ["sfumato", "study", "run", self._file.name]
-        with _watching(spec) if watch is None else nullcontext(watch) as told:
+        with _watching(spec, only) if watch is None else nullcontext(watch) as told:
             found = run_study(
                 spec,
                 output,
@@ -171,6 +172,7 @@ class Study:
                 payment=payment,
                 until=None if until is None else read_end(until, datetime.now().astimezone()),
                 engine=None if engine == LOCAL else elsewhere,
+                only=only,
             )
         return Study(self.spec, folder=output, file=self._file, outcome=found)
 
@@ -184,18 +186,20 @@ class Study:
         like: Sequence[str | Path] = (),
         workers: int = 1,
         allow_path: Sequence[str | Path] = (),
+        only: Sequence[str] = (),
     ) -> Estimate:
         """How long the missing cells take, judged by finished ones; nothing is computed.
 
-        ``like`` are folders of earlier studies, whose cells count as well; ``allow_path`` is that
-        of ``run``.
+        ``like`` are folders of earlier studies, whose cells count as well; ``allow_path`` and
+        ``only`` are those of ``run``.
         """
         at_least("workers", workers, 1, MOST_WORKERS)
         spec = replace(self._asked, doors=Doors(tuple(map(Path, allow_path))))
         own = StudyFolder(self.folder)
         records = own.cells() if own.description.is_file() else []
         done = {one.key for one in records if one.state == DONE}
-        left = [cell for cell in list_cells(spec).distinct if cell.key not in done]
+        asked = list_cells(spec).narrowed(only)
+        left = [cell for cell in asked.distinct if cell.key not in done]
         earlier = [record for one in like for record in StudyFolder(Path(one)).cells()]
         return Estimate.of(left, Durations.of([*earlier, *records]), workers)
 
@@ -283,10 +287,11 @@ def _payment(
 
 
 @contextmanager
-def _watching(spec: StudySpec) -> Iterator[WatchWork]:
+def _watching(spec: StudySpec, only: Sequence[str]) -> Iterator[WatchWork]:
     """A progress bar over the finished cells."""
     boards: list[Board] = []
-    with progress("cells", len(list_cells(spec).distinct), unit_is_bytes=False) as advance:
+    cells = len(list_cells(spec).narrowed(only).distinct)
+    with progress("cells", cells, unit_is_bytes=False) as advance:
 
         def look(work: Work) -> None:
             if not boards:
