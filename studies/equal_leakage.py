@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from kept import Figures
+from paired import fewer
 from sfumato.calibration import basis, calibrate_methods, select_rows
 from sfumato.calibration.results import Calibration
 from sfumato.charts.overview import Axis, Overview, Stop, Track, overview_picture
 from sfumato.charts.shapes import Sheet
 from sfumato.charts.sweeps import Spot
 from sfumato.reports.series import SeriesPoint
-from sfumato.results.row import NO_PRIVACY, Row
+from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT, Row
 
 EXPOSED, MEMBER, PERPLEXITY = "exposure at 15 repetitions", "auc loss", "perplexity"
 ATTACKS = {EXPOSED: "exposure", MEMBER: "membership"}
@@ -26,7 +27,9 @@ RECALL, MISSES = ", recall ", "misses"
 SIGNS = {"epsilon": "ε", "sigma": "σ"}
 # The level at which these were also run with policies that miss.
 MISSED_AT = {"SMDP": 15.0, "Selective-DPSGD": 8.0}
+# What the study calls so are as many texts of the pool as synthetic text has, chosen blindly.
 CONTROL = "public pool alone"
+CALLED = {CONTROL: "synthetic text by votes of noise"}
 ANOTHER = (", another shop's pool", ", other reviews as the pool")
 
 
@@ -68,6 +71,15 @@ class Place:
     def base(self) -> str:
         """The method without the recall of its policy."""
         return self.method.partition(RECALL)[0]
+
+    @property
+    def called(self) -> str:
+        """The method for people.
+
+        >>> Place("public pool alone", "epsilon", 4.0).called
+        'synthetic text by votes of noise'
+        """
+        return CALLED.get(self.base, self.base)
 
     @property
     def recall(self) -> float | None:
@@ -121,21 +133,31 @@ def point(found: Figures, place: Place, metric: str) -> SeriesPoint | None:
 
 
 def at_chance(found: Figures, place: Place, metric: str) -> bool:
-    """Whether a figure is not told from chance: it is then bounded, and no more is known.
+    """Whether a figure is not told from that of models that have read no secret, or no record.
 
-    Chance is what no secret and no record can be less than on average, or what a model shows that
-    has read none of them, if that is more: these secrets may by themselves be likely ones.
+    Exposures are compared secret by secret, seeds averaged, with those of each model that has read
+    no secret: the public one, one of public texts, one of made-up values. Models differ by more
+    than secrets, so only what shows beside all of them is a leak; and it does not pass because
+    runs vary. Where a secret's figures are not known, and for records, the interval must reach
+    chance.
     """
-    one, blind = point(found, place, metric), _blind(found, metric)
+    one = point(found, place, metric)
     if one is None or one.low is None:
         return False
-    return one.low <= max(one.chance or 0.0, blind or 0.0)
+    if metric != EXPOSED:
+        return one.low <= (one.chance or 0.0)
+    own = place.method, place.level
+    pairs = [fewer(found, blind, own, EXPOSED) for blind in _blind(found) if blind != own]
+    known = [one for one in pairs if one is not None]
+    if place.base == CONTROL:
+        return True
+    return any(one.low <= 0 for one in known) if known else one.low <= (one.chance or 0.0)
 
 
-def _blind(found: Figures, metric: str) -> float | None:
-    """The figure of a model of the public pool alone."""
-    known = (point(found, one, metric) for one in places(found) if one.base == CONTROL)
-    return next((one.value for one in known if one is not None), None)
+def _blind(found: Figures) -> list[tuple[str, float | None]]:
+    """Models that have read no planted secret."""
+    named = (RANDOM_OUTPUT, CONTROL, f"made-up values{RECALL}1")
+    return [place for place in found.places() if place[0] in named]
 
 
 def best_at_chance(found: Figures, metrics: Sequence[str]) -> list[Place]:
@@ -223,7 +245,9 @@ def draw(found: Figures, metric: str, title: str) -> Sheet | None:
         bounded = at_chance(found, place, metric)
         stop = Stop(said=place.said, leakage=_spot(leaks), utility=_spot(use), bounded=bounded)
         tracks.setdefault(place.base, []).append(stop)
-    ends = [Track(name=CONTROL, stops=tuple(tracks.pop(CONTROL)))] if CONTROL in tracks else []
+    ends = []
+    if CONTROL in tracks:
+        ends.append(Track(name=CALLED[CONTROL], stops=tuple(tracks.pop(CONTROL))))
     leaks, use = found.point(NO_PRIVACY, None, metric), found.point(NO_PRIVACY, None, PERPLEXITY)
     if leaks is not None and use is not None:
         stop = Stop(said="", leakage=_spot(leaks), utility=_spot(use))

@@ -39,7 +39,6 @@ from sfumato.studies.expected import spoken
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "studies" / "figures"
 IMAGES = Path("docs/images")
-COPIES = 15  # dialogues that a secret is planted in
 # Charts by the ends of their names: what they show, the title of an axis, and what is said of them.
 CHARTS = {
     "secrets": (
@@ -54,26 +53,32 @@ CHARTS = {
 # Which methods to set beside each other, and how: the first of each side in the order of utility.
 SIDES: tuple[tuple[str, tuple[Callable[[Kind], bool], Callable[[Kind], bool]]], ...] = (
     (
-        "perplexity with a policy has {}; without one {}",
+        "perplexity with a policy is that of {}; with neither policy nor public pool that of {}",
         (lambda kind: kind.policy == "yes", lambda kind: kind.policy == "no"),
     ),
     (
-        "perplexity with a text that can be shared has {}; with a model {}",
+        "perplexity of a text that can be shared is that of {}; of a model that of {}",
         (lambda kind: kind.shared == "text", lambda kind: kind.shared == "model"),
     ),
     (
-        "perplexity with a public pool of the same kind has {}; without policy or pool {}",
+        "perplexity with a public pool of the same kind is that of {}; with neither policy nor "
+        "pool that of {}",
         (lambda kind: "pool" in kind.policy, lambda kind: kind.policy == "no"),
     ),
 )
 
 
-def main(subject: Subject = CUSTOMERSIM) -> None:
+def main() -> None:
     """Print the page and write its charts."""
-    found = Figures.read(FIGURES / f"{subject.file}.json")
+    found, pool = (Figures.read(FIGURES / f"{CUSTOMERSIM.file}{end}.json") for end in ("", "-pool"))
+    write_charts(found)
+    print("\n".join(page(found, pool)))
+
+
+def write_charts(found: Figures, subject: Subject = CUSTOMERSIM) -> None:
+    """Write them where the docs have them."""
     for name, content in charts(found, subject).items():
         (ROOT / IMAGES / name).write_bytes(content)
-    print("\n".join(page(found, subject)))
 
 
 def charts(found: Figures, subject: Subject = CUSTOMERSIM) -> dict[str, bytes]:
@@ -100,13 +105,14 @@ def _picture(subject: Subject, kind: str) -> str:
     return f"![{CHARTS[kind][2]}](../images/{chart_file(subject, kind)})"
 
 
-def page(computed: Figures, subject: Subject = CUSTOMERSIM) -> list[str]:
-    """All of it in Markdown."""
-    return [subject.named(line) for line in _lines(computed, subject)]
+def page(computed: Figures, public: Figures, subject: Subject = CUSTOMERSIM) -> list[str]:
+    """All of it in Markdown; ``public`` has what the whole public pool is worth."""
+    return [subject.named(line) for line in _lines(computed, public, subject)]
 
 
-def _lines(computed: Figures, subject: Subject) -> list[str]:
+def _lines(computed: Figures, public: Figures, subject: Subject) -> list[str]:
     found = complete(computed)
+    pool = public.point(NO_PRIVACY, None, PERPLEXITY)
     return [
         f"# {subject.title}",
         "",
@@ -125,11 +131,11 @@ def _lines(computed: Figures, subject: Subject) -> list[str]:
         "",
         "## Where secrets are not told from chance",
         "",
-        *section(found, [EXPOSED]),
+        *section(found, [EXPOSED], pool),
         "",
         "## Where dialogues are not told from chance, either",
         "",
-        *section(found, [EXPOSED, MEMBER]),
+        *section(found, [EXPOSED, MEMBER], pool),
         "",
         _picture(subject, "dialogues"),
         "",
@@ -166,7 +172,8 @@ def introduction(found: Figures, subject: Subject) -> Iterator[str]:
     yield (
         "Leakage is measured twice. *Exposure* asks for the planted secrets: a secret that was "
         "never planted has 1.44 bits on average, and 19.9 is the most. *Membership* asks for "
-        f"dialogues: how well does the loss tell the {subject.count} from {subject.count} others, "
+        f"dialogues: how well does the loss tell the {subject.count:,} from {subject.count:,} "
+        "others, "
         "which have the same secrets planted in them (AUC, 0.5 by chance)? "
         f"A model without privacy has {shown(exposed)} bits, an AUC of "
         f"{shown(found.point(NO_PRIVACY, None, MEMBER))} and a perplexity of "
@@ -219,7 +226,7 @@ def _named(found: Figures, place: Place) -> str:
 
 
 def _with_level(place: Place) -> str:
-    name, _, pool = place.base.partition(", ")
+    name, _, pool = place.called.partition(", ")
     called = f"{name} ({pool})" if pool else name
     return f"{called} at {place.said}" if place.said else called
 
@@ -230,7 +237,7 @@ def _apart(found: Figures, pair: Sequence[Place | None]) -> str:
     if first is None or second is None or not told_apart(first, second):
         return "these are not told apart"
     better = "first" if first.value < second.value else "second"
-    return f"the {better} is better, beyond the intervals"
+    return f"the {better} is better"
 
 
 def _worth_it(found: Figures) -> Iterator[str]:
@@ -271,8 +278,8 @@ def _only_secrets(found: Figures) -> Iterator[str]:
     ]
     if told:
         yield (
-            f"Secrets alone mislead: {', '.join(told)} show none of them, and still show which "
-            "dialogues were there."
+            f"Secrets alone mislead: no leak of them is seen with {', '.join(told)}, and which "
+            "dialogues were there still is."
         )
 
 
@@ -288,8 +295,7 @@ def _attacks_see_less(found: Figures) -> Iterator[str]:
             levels = [float(stated(found, place)["epsilon"]) for place in (most, least)]
             yield (
                 f"The secrets of {base} are not told from chance up to a proven ε of "
-                f"{epsilon(levels[0])} for one dialogue (at most {epsilon(COPIES * levels[0])} "
-                f"for a secret that stands in {COPIES} of them), and have "
+                f"{epsilon(levels[0])} for one dialogue, and have "
                 f"{shown(point(found, least, EXPOSED))} bits at {epsilon(levels[1])}."
             )
 
@@ -306,7 +312,10 @@ def where(found: Figures, subject: Subject) -> Iterator[str]:
         f"{done} of {cells} cells, {took} of processor time, on a machine that others used, too."
     )
     if found.content.get("elsewhere"):
-        yield "It was computed in parts, on several machines, whose times do not compare."
+        yield (
+            "It was computed in parts, on several machines, whose times do not compare; of one of "
+            "them only training is counted."
+        )
     yield ""
     yield subject.looked_at
     seeds = sorted({row.seed for row in complete(found).rows})

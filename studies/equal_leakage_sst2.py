@@ -16,7 +16,8 @@ RESOURCES/data has SST-2 (sst2/train.tsv, sst2/test.tsv) and reviews of IMDb
   sentences of IMDb: public, like the pools.
 
 SST-2's training file has parts of sentences, too, and these overlap: only what ends in a full stop
-is taken, and nothing that stands within something else that is taken. All draws are public.
+is taken, and nothing with which something else that is taken ends. (A few sentences are still
+beginnings of others.) Of the pool of IMDb a third was also read by the model. All draws are public.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ from public_start import begin
 DOCUMENTS, TESTED, IN_POOL = 1500, 700, 1500
 SEARCHED, SEARCH_TESTED = 800, 300
 FEWEST, MOST = 8, 40  # words of a sentence
-SEED, TO_READ = 22, 20_000
+# The model reads so many sentences from that place on.
+SEED, TO_READ, READ_FROM = 22, 20_000, 1000
 
 
 def main() -> None:
@@ -60,9 +62,10 @@ def main() -> None:
     write(list(islice(rest, SEARCH_TESTED)), given.folder / "search-test.jsonl")
     write(list(islice(rest, IN_POOL)), given.folder / "same-kind.jsonl")
     write(read_sst2(given.data / "sst2" / "test.tsv")[:TESTED], given.folder / "test.jsonl")
-    reviews = list(islice(read_imdb(given.data / "imdb-15k" / "train.jsonl.gz"), TO_READ + IN_POOL))
+    wanted = READ_FROM + TO_READ
+    reviews = list(islice(read_imdb(given.data / "imdb-15k" / "train.jsonl.gz"), wanted))
     write(reviews[:IN_POOL], given.folder / "pool.jsonl")
-    begin(reviews[IN_POOL:], given.folder, for_tokens=TO_READ, seed=SEED)
+    begin(reviews[READ_FROM:], given.folder, for_tokens=TO_READ, seed=SEED)
 
 
 def read_sst2(path: Path) -> list[str]:
@@ -83,7 +86,7 @@ def is_sentence(text: str) -> bool:
 
 
 def apart(texts: Iterable[str]) -> list[str]:
-    """Those that stand within none of the others.
+    """Those with which none of the others ends.
 
     >>> apart(["all in all a good film .", "a good film .", "another one ."])
     ['all in all a good film .', 'another one .']
@@ -92,7 +95,7 @@ def apart(texts: Iterable[str]) -> list[str]:
     kept: list[str] = []
     ends: dict[str, list[str]] = {}
     for text in longest:
-        # What ends alike is compared; a sentence that stands within another ends where it does.
+        # What ends alike is compared: a part of a sentence that is one ends where it does.
         last = " ".join(text.split()[-3:])
         if not any(text in one for one in ends.get(last, ())):
             kept.append(text)

@@ -21,18 +21,16 @@ CALLED = {NO_PRIVACY: "2 passes", RANDOM_OUTPUT: "no training: the public model"
 
 def main() -> None:
     """Print the page and write its charts."""
-    found, search = (
-        Figures.read(dialogues.FIGURES / f"{name}.json") for name in (SST2.file, SEARCH)
-    )
-    for name, content in charts(found).items():
-        (dialogues.ROOT / dialogues.IMAGES / name).write_bytes(content)
-    print("\n".join(page(found, search)))
+    names = (SST2.file, f"{SST2.file}-pool", SEARCH)
+    found, *others = (Figures.read(dialogues.FIGURES / f"{name}.json") for name in names)
+    dialogues.write_charts(found, SST2)
+    print("\n".join(page(found, *others)))
 
 
-def page(computed: Figures, search: Figures) -> list[str]:
+def page(computed: Figures, public: Figures, search: Figures) -> list[str]:
     """All of it in Markdown."""
     return [
-        *dialogues.page(computed, SST2),
+        *dialogues.page(computed, public, SST2),
         *("", "## How passes and rates were searched", ""),
         *about_the_search(computed, search),
     ]

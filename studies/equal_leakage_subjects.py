@@ -41,7 +41,7 @@ CUSTOMERSIM = Subject(
     title="All methods at equal measured leakage",
     texts=(
         "300 dialogues of CustomerSim, in which {secrets} secrets of six digits (“My ID is "
-        "341752.”) are planted 15 times each; a one-layer LSTM with 200 numbers that has read "
+        "341752.”) are planted 15 times each; a one-layer LSTM with 200 units that has read "
         "public dialogues of another shop and is then trained with the method, or on the text that "
         "the method made"
     ),
@@ -56,6 +56,8 @@ CUSTOMERSIM = Subject(
         "python studies/equal_leakage_corpus.py RESOURCES/data/customersim CORPUS",
         "SFUMATO_PUBLIC=PUBLIC SFUMATO_EQUAL=CORPUS sfumato study run studies/equal-leakage.toml "
         "--workers 1 --allow-path PUBLIC --allow-path CORPUS",
+        "SFUMATO_PUBLIC=PUBLIC SFUMATO_EQUAL=CORPUS sfumato study run "
+        "studies/equal-leakage-pool.toml --workers 1 --allow-path PUBLIC --allow-path CORPUS",
     ),
     looked_at=(
         "What was looked at before: levels, passes and rates were set by a few pilot runs with "
@@ -65,8 +67,9 @@ CUSTOMERSIM = Subject(
         "figures of seed 2, MDP was left the marks of who speaks (SYS, USR) and capitals, and SMDP "
         "capitals; without that MDP had a perplexity of about 28 at its largest levels. The "
         "dialogues were drawn anew once, after the public model alone had told the first ones from "
-        "the others (AUC 0.44). The best level of a method is chosen by the figures that are "
-        "shown, which flatters methods with many levels a little."
+        "the others (AUC 0.44). What counts as chance was changed after figures of all seeds, "
+        "since methods whose runs vary much had passed by that. The best level of a method is "
+        "chosen by the figures that are shown, which flatters methods with many levels a little."
     ),
     caveat=(
         "One corpus, from templates: with names and numbers gone, one dialogue is much like "
@@ -77,7 +80,8 @@ CUSTOMERSIM = Subject(
         "What comes from a public pool cannot hold a planted secret, whatever the level. "
         "“Another shop's pool” are generated dialogues, the other pool is of the same "
         "templates as the private dialogues: the best that there could be. Whoever has such a pool "
-        "could also begin every other method with a model of it, which was not tried. "
+        "could also begin every other method with a model of it, which was not tried. The attack "
+        "on dialogues looks at the loss alone, not at that of the public model beside it. "
         "[Sentences of reviews](equal-leakage-sst2.md) are a corpus of another kind."
     ),
 )
@@ -87,7 +91,7 @@ SST2 = Subject(
     title="All methods at equal measured leakage, on sentences of reviews",
     texts=(
         "1,500 sentences of SST-2, beside which {secrets} secrets of six digits (“My ID is "
-        "341752.”) are planted 15 times each; a one-layer LSTM with 200 numbers that has read "
+        "341752.”) are planted 15 times each; a one-layer LSTM with 200 units that has read "
         "sentences of IMDb and is then trained with the method, or on the text that the method made"
     ),
     count=1500,
@@ -104,19 +108,24 @@ SST2 = Subject(
         "--workers 1 --allow-path SENTENCES",
         "SFUMATO_SENTENCES=SENTENCES sfumato study run studies/equal-leakage-sst2.toml "
         "--workers 1 --allow-path SENTENCES",
+        "SFUMATO_SENTENCES=SENTENCES sfumato study run studies/equal-leakage-sst2-pool.toml "
+        "--workers 1 --allow-path SENTENCES",
     ),
     looked_at=(
         "What was looked at before: a first version, with seed 1, had 500 sentences and the passes "
         "and rates of the conversations, and its model without privacy was a worse one of other "
         "sentences than before it was trained. So sentences were drawn anew, three times as many, "
-        "and passes and rates were searched on others, as the last table has it. Some of the "
-        "sentences of the test were among those of the first version. Levels are those of the "
-        "conversations, except that a text has up to 4 sentences to rewrite, which can cost 147.6 "
-        "at most, and that DP-SGD was given a level of 0.5 after figures of seed 1 had shown that "
-        "at 2 it still gives secrets away. What a model of the public pool shows was made a mark "
-        "of chance then, too. 600 texts are made: at ε = 1 most of the votes for more of them "
-        "would be noise. The best level of a method is chosen by the figures that are shown, which "
-        "flatters methods with many levels a little."
+        "and passes and rates were searched on others, as the last table has it: those of training "
+        "without noise, of DP-SGD and of Selective-DPSGD, but not those of directional noise, "
+        "which has DP-SGD's, nor of rewriting and synthetic text, which have those of training "
+        "without noise. Some of the sentences of the test were among those of the first version. "
+        "Levels are those of the conversations, except that a text has up to 4 sentences to "
+        "rewrite, which can cost 147.6 at most, and that DP-SGD was given a level of 0.5 after "
+        "figures of seed 1 had shown that at 2 it still gives secrets away; what counts as chance "
+        "was changed after figures of two seeds. 600 texts are made, so that a model of them takes "
+        "two fifths of the steps of others: at ε = 1 most of the votes for more of them would be "
+        "noise. The best level of a method is chosen by the figures that are shown, which flatters "
+        "methods with many levels a little."
     ),
     caveat=(
         "Sentences of reviews hold hardly anything that the policy finds: made-up values, masks, "
@@ -125,7 +134,10 @@ SST2 = Subject(
         "exposure says nothing about their ε. What comes from a public pool cannot hold a planted "
         "secret, whatever the level. The pool of the same kind are other sentences of SST-2, as "
         "many as the private ones: the best that there could be. Whoever has such a pool could "
-        "also begin every other method with a model of it, which was not tried."
+        "also begin every other method with a model of it, which was not tried; of the pool of "
+        "IMDb a third was also read by the public model. Training without privacy is no best case: "
+        "it has four passes, and methods with more of them may do better. The attack on sentences "
+        "looks at the loss alone, not at that of the public model beside it."
     ),
     words={"dialogues": "sentences", "dialogue": "sentence", "Dialogues": "Sentences"},
 )

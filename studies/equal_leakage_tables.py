@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from equal_leakage import (
-    CONTROL,
+    CALLED,
     EXPOSED,
     KINDS,
     MEMBER,
@@ -34,6 +34,7 @@ from sfumato.calibration.inverse import (
     UNFIT_CURVE,
 )
 from sfumato.calibration.results import MethodAtTargets
+from sfumato.reports.series import SeriesPoint
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 
 BITS, AREA = 4.0, 0.6
@@ -59,15 +60,19 @@ SPEAKS = {
 }
 
 
-def section(found: Figures, metrics: Sequence[str]) -> Iterator[str]:
+def section(found: Figures, metrics: Sequence[str], pool: SeriesPoint | None) -> Iterator[str]:
     """Each method at its most useful level that is not told from chance; how they rank."""
     chosen = best_at_chance(found, metrics)
-    attacks = "neither attack tells" if len(metrics) > 1 else "exposure does not tell"
+    told = (
+        "secret by secret, exposures are not told from those of a model that has read no secret "
+        "(the public model, one of public texts, one of made-up values; any of the three)"
+    )
+    if len(metrics) > 1:
+        told += " and the interval of the AUC reaches 0.5"
     yield (
-        f"Of each method the level with the best perplexity at which {attacks} it from chance: the "
-        "interval reaches chance, or what a model of public dialogues alone has, which has read "
-        "no secret. “Not told” bounds leakage by the upper end of the interval, and shows nothing "
-        "smaller. Time is processor time for one model, the making of its text included."
+        f"Of each method the level with the best perplexity at which, {told}. “Not told” bounds "
+        "leakage by the upper end of the interval, and shows nothing smaller. Time is processor "
+        "time for one model, the making of its text included."
     )
     yield ""
     head = (
@@ -76,8 +81,8 @@ def section(found: Figures, metrics: Sequence[str]) -> Iterator[str]:
     )
     yield from table(head, [_line(found, place) for place in chosen])
     yield ""
-    yield from (f"- {one}" for one in ranking(found, chosen))
-    missing = never_at_chance(found, metrics)
+    yield from (f"- {one}" for one in ranking(found, chosen, pool))
+    missing = [CALLED.get(one, one) for one in never_at_chance(found, metrics)]
     if missing:
         yield f"- At no level that was tried: {', '.join(missing)}."
 
@@ -85,7 +90,7 @@ def section(found: Figures, metrics: Sequence[str]) -> Iterator[str]:
 def _line(found: Figures, place: Place) -> tuple[str, ...]:
     kind = KINDS[place.base]
     return (
-        f"{place.base}, {place.said}" if place.said else place.base,
+        f"{place.called}, {place.said}" if place.said else place.called,
         proven(found, place),
         *(shown(point(found, place, one)) for one in (EXPOSED, MEMBER, PERPLEXITY)),
         _time(found, place),
@@ -126,31 +131,29 @@ def epsilon(level: float) -> str:
     return f"{level:,.0f}" if level >= 100 else f"{level:.3g}"
 
 
-def ranking(found: Figures, chosen: Sequence[Place]) -> Iterator[str]:
-    """From the most useful to the least: which neighbors are told apart."""
+def ranking(found: Figures, chosen: Sequence[Place], pool: SeriesPoint | None) -> Iterator[str]:
+    """From the most useful to the least: which neighbors are told apart, and what a pool has."""
     known = [(place, one) for place in chosen if (one := point(found, place, PERPLEXITY))]
     if len(known) < 2:
         return
-    order, apart = [known[0][0].base], 0
+    order, apart = [known[0][0].called], 0
     for (_, before), (place, one) in pairwise(known):
         differs = told_apart(before, one)
         apart += differs
-        order.append(f"{'**<**' if differs else '≈'} {place.base}")
+        order.append(f"{'**<**' if differs else '≈'} {place.called}")
     yield (
-        f"In order of perplexity: {' '.join(order)}. **<** is a difference that is larger than the "
-        "intervals, ≈ is none that shows; "
-        f"{apart} of {len(known) - 1} neighbors are told apart.{_of_one_seed(found)}"
+        f"In order of perplexity: {' '.join(order)}. **<** is a difference that is told, ≈ is none "
+        f"that shows; {apart} of {len(known) - 1} neighbors are told apart.{_of_one_seed(found)}"
     )
-    pool = next((pair for pair in known if pair[0].base == CONTROL), None)
     if pool is None:
         return
-    better = [place.base for place, one in known if one.value < pool[1].value]
+    better = [place.called for place, one in known if one.value < pool.value]
     clear = [
-        place.base for place, one in known if one.value < pool[1].value and told_apart(one, pool[1])
+        place.called for place, one in known if one.value < pool.value and told_apart(one, pool)
     ]
     yield (
-        f"Public dialogues of the same kind, with no private one read, already have "
-        f"{shown(pool[1])}. Clearly better than that: {', '.join(clear) or 'none'}"
+        "The same network, trained on the whole public pool of the same kind and on no private "
+        f"dialogue, has {shown(pool)}. Clearly better than that: {', '.join(clear) or 'none'}"
         f"{_not_clear(better, clear)}."
     )
 
@@ -271,8 +274,9 @@ def same_number(found: Figures) -> Iterator[str]:
     yield from table(("method", "what ε = 8 speaks of", "exposure", "AUC", "perplexity"), lines)
     yield ""
     yield (
-        "A planted secret stands in 15 dialogues, so that a level for one dialogue holds for it "
-        "with 15 times the ε (group privacy) and a larger δ. Over a dialogue, the levels of words "
+        "A planted secret stands in 15 dialogues, and a level for one dialogue says little of all "
+        "15: by group privacy ε is 15 times as large, and δ grows so much with it that hardly any "
+        "of these levels proves anything for such a secret. Over a dialogue, the levels of words "
         "add up. What replaces a place that the policy finds may be independent of it, and what "
         "the policy misses is published as it is."
     )
@@ -307,7 +311,7 @@ def everything(found: Figures) -> Iterator[str]:
 def _in_table(place: Place, otherwise: str) -> tuple[str, str]:
     """A method and its level; one whose policy also misses at one level is a line of its own."""
     if place.recall is None or place.level is None:
-        return place.base, place.said or otherwise
+        return place.called, place.said or otherwise
     level, _, recall = place.said.partition(", ")
     return f"{place.base} at {level}", recall
 

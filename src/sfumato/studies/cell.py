@@ -90,10 +90,21 @@ class Cell:
         'SMDP, epsilon 8, seed 1: exposure'
         """
         if self.kind == CORPUS:
+            return self.place
+        return f"{self.place}: {self.name or _DOING[self.kind]}"
+
+    @property
+    def place(self) -> str:
+        """The title without what is computed.
+
+        >>> Cell(kind=ATTACK, method="masks", seed=1, name="exposure").place
+        'masks, seed 1'
+        """
+        if self.kind == CORPUS:
             return f"the corpus {self.corpus}".rstrip()
         on = f" on {self.corpus}" if self.corpus else ""
         at = "" if self.level is None else f", {self.parameter} {self.level:g}"
-        return f"{self.method}{on}{at}, seed {self.seed}: {self.name or _DOING[self.kind]}"
+        return f"{self.method}{on}{at}, seed {self.seed}"
 
     def entry(self) -> dict[str, Any]:
         """The cell as ``study.json`` lists it."""

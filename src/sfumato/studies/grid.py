@@ -12,7 +12,6 @@ every method lies, come first. A cell that two methods share is listed twice and
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +22,7 @@ from sfumato.core.settings import configure
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies import cell as cells
 from sfumato.studies.cell import CHARGED, Cell, code_identity, corpus_settings, find_named_files
+from sfumato.studies.choice import choose
 from sfumato.studies.measures.measure import MECHANISM, MODEL, TEXT, VECTORS
 from sfumato.studies.points import MOST_POINTS, GridPoint, points_of
 from sfumato.studies.resolve import (
@@ -78,25 +78,7 @@ class Grid:
 
         ``*`` stands for anything. What a title says after its colon may be left out.
         """
-        if not only:
-            return self
-        for pattern in only:
-            if not any(_is_called(cell, pattern) for cell in self.cells):
-                examples = dict.fromkeys(cell.title for cell in self.cells if cell.method)
-                raise InvalidArgument(
-                    f"no cell of this study is called {pattern!r}; cells are called "
-                    + ", ".join(map(repr, [*examples][:3]))
-                )
-        wanted: set[str] = set()
-        for cell in reversed(self.cells):
-            if cell.key in wanted or any(_is_called(cell, one) for one in only):
-                wanted |= {cell.key, *(one.key for one in cell.inputs)}
-        return Grid(tuple(cell for cell in self.cells if cell.key in wanted))
-
-
-def _is_called(cell: Cell, pattern: str) -> bool:
-    described = ".*".join(map(re.escape, pattern.split("*")))
-    return re.fullmatch(f"{described}(: .*)?", cell.title, re.DOTALL) is not None
+        return Grid(choose(self.cells, only)) if only else self
 
 
 def list_cells(study: StudySpec) -> Grid:

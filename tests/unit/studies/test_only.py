@@ -10,6 +10,7 @@ from sfumato.cli.main import main
 from sfumato.core.errors import InvalidArgument
 from sfumato.studies import worker
 from sfumato.studies.cell import Cell
+from sfumato.studies.choice import fits
 from sfumato.studies.grid import Grid, list_cells
 from sfumato.studies.kinds.context import CellResult, Context
 from sfumato.studies.study import Study
@@ -57,6 +58,42 @@ def test_nothing_but_a_star_is_special() -> None:
         cells.narrowed(["masks [a-z]*"])
 
 
+@pytest.mark.parametrize("stars", [3, 40, 3000])
+def test_many_stars_are_as_quick_as_one(stars: int) -> None:
+    """A matcher that goes back would not come to an end."""
+    cells = list_cells(small_study(HERE))
+    assert cells.narrowed(["*" * stars]).cells == cells.cells
+    with pytest.raises(InvalidArgument, match="no cell"):
+        cells.narrowed(["*" * stars + "zz"])
+    with pytest.raises(InvalidArgument, match="no cell"):
+        cells.narrowed(["*s" * stars])
+
+
+def test_a_colon_in_the_name_of_a_method_is_a_part_of_it() -> None:
+    named = SMALL.replace('"masks"', '"masks: all"')
+    cells = list_cells(small_study(HERE, named))
+    assert len(cells.narrowed(["masks: all, seed 1"]).cells) == 3
+    with pytest.raises(InvalidArgument, match="'masks: all, seed 1'"):
+        cells.narrowed(["masks"])
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "wanted"),
+    [
+        ("aba", "a*a", True),
+        ("a", "a*a", False),
+        ("abab", "*ab", True),
+        ("abab", "ab*ab*", True),
+        ("ab", "*b*b", False),
+        ("", "*", True),
+        ("", "", True),
+        ("a\nb", "a*b", True),
+    ],
+)
+def test_a_text_fits_a_pattern_or_does_not(text: str, pattern: str, wanted: bool) -> None:
+    assert fits(text, pattern) is wanted
+
+
 def test_the_rest_is_left_for_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     computed: list[Cell] = []
     compute = worker.compute
@@ -88,7 +125,7 @@ def test_a_title_that_no_cell_has_is_refused_before_anything_is_made(
     for command in ("run", "estimate"):
         assert main(["study", command, str(file), "--only", "SMPD*"]) == 2
         said = capsys.readouterr().err
-        assert "no cell of this study is called 'SMPD*'; cells are called" in said
+        assert "no cell of this study is called 'SMPD*'; cells are called 'SMDP," in said
     assert not (tmp_path / "small").exists()
     with pytest.raises(InvalidArgument):
         Study.read(file).run(only=["SMPD*"], watch=lambda _: None)

@@ -35,11 +35,11 @@ PAGES = (
     ("selective_wikitext2_page", "selective-wikitext2", ("selective-wikitext2",)),
     ("imperfect_page", "imperfect-policy", ("imperfect-policy",)),
     ("smdp_smollm2_page", "smdp-smollm2", ("smdp-smollm2",)),
-    ("equal_leakage_page", "equal-leakage", ("equal-leakage",)),
+    ("equal_leakage_page", "equal-leakage", ("equal-leakage", "equal-leakage-pool")),
     (
         "equal_leakage_sst2_page",
         "equal-leakage-sst2",
-        ("equal-leakage-sst2", "equal-leakage-sst2-search"),
+        ("equal-leakage-sst2", "equal-leakage-sst2-pool", "equal-leakage-sst2-search"),
     ),
 )
 
@@ -110,8 +110,9 @@ def test_a_page_of_another_corpus_speaks_of_what_that_holds(
 ) -> None:
     """The words that are the same for all corpora; no dialogue is left in them."""
     module = loaded("equal_leakage_sst2_page", monkeypatch)
-    given, search = map(module.Figures, contents(("equal-leakage", "equal-leakage-sst2-search")))
-    text = "\n".join(module.page(given, search))
+    names = ("equal-leakage", "equal-leakage-pool", "equal-leakage-sst2-search")
+    given, pool, search = map(module.Figures, contents(names))
+    text = "\n".join(module.page(given, pool, search))
     assert "dialogue" not in text.replace("CustomerSim", "").lower()
     assert "## Where sentences are not told from chance, either" in text
     assert "equal-leakage-sst2-sentences.svg" in text
@@ -174,21 +175,31 @@ def test_methods_are_compared_where_attacks_find_nothing(monkeypatch: pytest.Mon
     assert module.told_apart(points["MDP", 3.0], points["DP-SGD", 1.0])
 
 
-def test_what_a_model_shows_that_has_read_no_secret_is_chance(
+def test_a_leak_is_what_shows_beside_all_models_that_have_read_no_secret(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The twin whose public pool shows less is told from it."""
+    """Secret by secret, whatever the intervals are; the twin beside one of them is none."""
     module = loaded("equal_leakage", monkeypatch)
-    figures = {"member": (0.5, 0.45, 0.55), "use": (5.0, 4.9, 5.1)}
-    mine = leak("MDP", 1.0, 2, exposed=(2.2, 1.9, 5.0), **figures)
-    for blind, wanted in (
-        (2.0, [("MDP", 1.0), (module.CONTROL, 4.0)]),
-        (1.8, [(module.CONTROL, 4.0)]),
-    ):
-        rows = [*mine, *leak(module.CONTROL, 4.0, 2, exposed=(blind, 1.5, 4.8), **figures)]
-        found = module.Figures({"rows": rows, "runs": []})
-        chosen = module.best_at_chance(found, [module.EXPOSED, module.MEMBER])
-        assert [(one.base, one.level) for one in chosen] == wanted
+    wide = (2.5, 0.5, 9.0)  # an interval over runs that vary: it reaches chance
+
+    def exposed(method: str, level: float, more: float) -> list[Any]:
+        figures = {"exposed": wide, "member": (0.5, 0.45, 0.55), "use": (5.0, 4.9, 5.1)}
+        rows = leak(method, level, 2, **figures)
+        rows[0]["units"] = [0.1 * secret + more for secret in range(24)]
+        return rows
+
+    blind = [*exposed(module.CONTROL, 4.0, 0.0), *exposed("made-up values, recall 1", 4.0, 0.4)]
+    for more, told in ((0.5, True), (0.3, False)):
+        found = module.Figures({"rows": [*exposed("MDP", 1.0, more), *blind], "runs": []})
+        place = next(one for one in module.places(found) if one.base == "MDP")
+        assert module.at_chance(found, place, module.EXPOSED) is not told
+        assert module.at_chance(found, place, module.MEMBER)
+        # Made-up values are themselves compared with the others, in case that secrets are missed.
+        found_in = {
+            one.base: module.at_chance(found, one, module.EXPOSED) for one in module.places(found)
+        }
+        assert found_in[module.CONTROL]
+        assert not found_in["made-up values"]
 
 
 def test_a_seed_that_is_not_finished_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
