@@ -181,8 +181,9 @@ def introduction(found: Figures, subject: Subject) -> Iterator[str]:
         f"has {shown(found.point(RANDOM_OUTPUT, None, EXPOSED))}, "
         f"{shown(found.point(RANDOM_OUTPUT, None, MEMBER))} and "
         f"{shown(found.point(RANDOM_OUTPUT, None, PERPLEXITY))}. All intervals are of 95 %, over "
-        "secrets or dialogues and seeds. **Neither attack proves anything**: a better one would "
-        "find more, and what is proven is in the column of that name."
+        "secrets or dialogues and seeds; two perplexities are told apart if their intervals at "
+        "90 % do not meet. **Neither attack proves anything**: a better one would find more, and "
+        "what is proven is in the column of that name."
     )
 
 
