@@ -104,7 +104,7 @@ class Place:
 
 def places(found: Figures) -> list[Place]:
     """All of them, method by method, from the smallest level on; the anchors are left out."""
-    every = {Place(row.method, row.parameter, row.level) for row in found.rows if not row.anchor}
+    every = [Place(*one) for one in found.settings]
     order = list(KINDS)
     return sorted(
         (one for one in every if one.base in KINDS),

@@ -186,9 +186,12 @@ def _short(value: Any) -> Any:
     return [_short(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Figures:
-    """The figures of a study, to be looked up by method, level and metric."""
+    """The figures of a study, to be looked up by method, level and metric.
+
+    They do not change, so what is reckoned from them may be kept.
+    """
 
     content: Mapping[str, Any] = field(repr=False)
 
@@ -220,11 +223,25 @@ class Figures:
 
     def by_seed(self, method: str, level: float | None, metric: str) -> dict[int, list[float]]:
         """The values of all units, such as secrets, in the model of each seed."""
-        return {
-            row.seed: list(row.units)
-            for row in self.rows
-            if (row.method, row.level, row.metric) == (method, level, metric) and row.units
-        }
+        return self._units.get((method, level, metric), {})
+
+    @cached_property
+    def _units(self) -> dict[tuple[str, float | None, str], dict[int, list[float]]]:
+        found: dict[tuple[str, float | None, str], dict[int, list[float]]] = {}
+        for row in self.rows:
+            if row.units:
+                of_model = found.setdefault((row.method, row.level, row.metric), {})
+                of_model[row.seed] = list(row.units)
+        return found
+
+    @cached_property
+    def settings(self) -> list[tuple[str, str | None, float | None]]:
+        """Method, parameter and level of everything but the anchors, in the order of the study."""
+        return list(
+            dict.fromkeys(
+                (row.method, row.parameter, row.level) for row in self.rows if not row.anchor
+            )
+        )
 
     def places(self) -> list[tuple[str, float | None]]:
         """Methods and levels in the order of the study."""

@@ -10,6 +10,7 @@ little.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +91,7 @@ class Fewer:
         return self.low > 0 or self.high < 0
 
 
+@lru_cache(maxsize=2048)
 def fewer(found: Figures, one: Place, other: Place, metric: str) -> Fewer | None:
     """The mean difference of a figure secret by secret; None if one was not measured."""
     first, second = (found.by_seed(*place, metric) for place in (one, other))

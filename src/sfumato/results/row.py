@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
 from sfumato.core.checks import one_of
@@ -97,13 +98,19 @@ class Row:
         if set(values) - known:
             raise BadInput(f"a row of results has unknown keys: {sorted(set(values) - known)}")
         read = {key: _read(key, value) for key, value in values.items()}
-        for key, kind in get_type_hints(cls).items():
-            if key in read and not _fits(read[key], get_args(kind) or (kind,)):
+        for key, kinds in _types().items():
+            if key in read and not _fits(read[key], kinds):
                 raise BadInput(f"{key} of a row of results has the wrong type")
         try:
             return cls(**read)
         except TypeError:
             raise BadInput("a row of results is incomplete; sfumato did not write it") from None
+
+
+@cache
+def _types() -> dict[str, tuple[Any, ...]]:
+    """The types that the value of each column may have."""
+    return {key: get_args(kind) or (kind,) for key, kind in get_type_hints(Row).items()}
 
 
 def _fits(value: object, kinds: tuple[Any, ...]) -> bool:
