@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import sfumato
 from sfumato.models.bpe import train_bpe
 
-TOKENS, PASSES = 1024, 2
+TOKENS = 1024
 
 
-def begin(texts: Sequence[str], folder: Path, *, for_tokens: int, seed: int) -> None:
+@dataclass(frozen=True)
+class Reading:
+    """How the model reads the public texts."""
+
+    epochs: float = 2
+    learning_rate: float = 0.005
+    precision: str = "float32"
+
+
+READING = Reading()
+
+
+def begin(
+    texts: Sequence[str], folder: Path, *, for_tokens: int, seed: int, reading: Reading = READING
+) -> None:
     """Write FOLDER/tokenizer, from the first texts, and FOLDER/start, unless they are there."""
     if not (folder / "tokenizer").is_dir():
         learned = train_bpe(texts[:for_tokens], public=True, size=TOKENS)
@@ -27,9 +42,8 @@ def begin(texts: Sequence[str], folder: Path, *, for_tokens: int, seed: int) -> 
         method="plain",
         model="lstm",
         tokenizer=folder / "tokenizer",
-        epochs=PASSES,
         batch_size=16,
-        learning_rate=0.005,
         schedule="linear",
         seed=seed,
+        **asdict(reading),
     )
