@@ -2,11 +2,13 @@
 
 Up is more useful and left is more private, whichever way the figures run, so the best place is
 always the upper left corner. Every method has its name at its line; a legend would make people look
-to and fro. A figure without an interval is drawn hollow, and so is leakage that is only bounded.
+to and fro. Where marks of others are nearer, a thin line leads from the name to its own. A figure
+without an interval is drawn hollow, and so is leakage that is only bounded.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -19,6 +21,8 @@ SHAPES = ("circle", "square", "triangle", "diamond", "turned")
 LOWER = "lower"
 # Names of more letters than this are cut: the table has them in full.
 MOST_LETTERS = 60
+# A name so far from the edge of its mark is led to it.
+NEAR = 14.0
 # Where the level of a mark may stand: above, below, right or left of it.
 LEVELS = ((0, -12, "middle"), (0, 20, "middle"), (11, 4, "start"), (-11, 4, "end"))
 
@@ -243,10 +247,11 @@ class _Plot:
         stops = list(track.stops)
         best = self._recommended() if chosen else None
         order = [best] if best is not None else [stops[-1], stops[0], *stops[1:-1]]
-        found = next(self._free(lines, order), None)
-        if found is None:
-            found = self._nearest(lines, order)
-        x, y, anchor = found
+        free = list(self._free(lines, order))
+        # A place at its own mark is better than a nearer one at another's.
+        own = (one for one in free if self._is_nearest(track, self._block(lines, *one)))
+        x, y, anchor = next(own, free[0] if free else self._nearest(lines, order))
+        yield from self._leader(track, number, self._block(lines, x, y, anchor))
         for place, (line, kind) in enumerate(zip(lines, kinds, strict=True)):
             said = Writing(
                 x=x, y=y + place * self.size * 1.2, text=line, kind=kind, size=self.size,
@@ -254,6 +259,26 @@ class _Plot:
             )  # fmt: skip
             self.taken.append(said.box)
             yield said
+
+    def _leader(self, track: Track, number: int | None, words: Box) -> Iterator[Stroke]:
+        """A line from a name to the nearest of its marks, if it could be taken for another's."""
+        away, mark = min((words.distance(*one), one) for one in map(self._place, track.stops))
+        if away <= 8 + NEAR and self._is_nearest(track, words):
+            return
+        end = words.nearest(*mark)
+        if away > 8:  # the line begins at the edge of the mark
+            share = 8 / math.dist(mark, end)
+            start = tuple(a + share * (b - a) for a, b in zip(mark, end, strict=True))
+            yield Stroke(points=((start[0], start[1]), end), kind="leader", series=number)
+
+    def _is_nearest(self, track: Track, words: Box) -> bool:
+        """Whether no mark of another method is nearer to these words."""
+        ways = {
+            id(one): min(words.distance(*self._place(stop)) for stop in one.stops)
+            for one in (*self.shown.tracks, *self.shown.ends)
+            if one.stops
+        }
+        return ways[id(track)] <= min(ways.values())
 
     def _free(
         self, lines: Sequence[str], stops: Sequence[Stop]

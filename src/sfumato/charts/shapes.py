@@ -7,6 +7,7 @@ rendered, by its ``kind`` and by the number of its ``series``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -91,6 +92,18 @@ class Box:
         """Whether this rectangle lies in another one."""
         across = other.left <= self.left and self.right <= other.right
         return across and other.top <= self.top and self.bottom <= other.bottom
+
+    def nearest(self, x: float, y: float) -> tuple[float, float]:
+        """The place of this rectangle that is nearest to a point.
+
+        >>> Box(0, 0, 10, 10).nearest(15, 4)
+        (10, 4)
+        """
+        return min(max(x, self.left), self.right), min(max(y, self.top), self.bottom)
+
+    def distance(self, x: float, y: float) -> float:
+        """How far a point is from it; 0 within."""
+        return math.dist((x, y), self.nearest(x, y))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -169,3 +169,45 @@ def test_leakage_that_is_only_bounded_is_hollow_and_keeps_its_interval() -> None
     only = drawn(replace(SHOWN, tracks=[bounded, *SHOWN.tracks[1:]])).wide
     assert (kinds(known), kinds(only)) == (["solid"] * 2, ["hollow"] * 2)
     assert lines(known) == lines(only)
+
+
+def misleading(sheet: Sheet) -> list[str]:
+    """Names to which a mark of another method is nearer than their own, and no line leads away."""
+    marks = [one for one in sheet.shapes if isinstance(one, Mark) and one.said]
+    ends = [one.points[-1] for one in sheet.shapes if isinstance(one, Stroke)
+            and one.kind == "leader"]  # fmt: skip
+    found = []
+    for words in sheet.writings():
+        if words.kind != "name":
+            continue
+        box = words.box
+        ways = {mark.said: box.distance(mark.x, mark.y) for mark in marks}
+        own = min(away for said, away in ways.items() if said.startswith(words.text))
+        led = any(box.distance(*end) < 3 for end in ends)
+        if own > min(ways.values()) and not led:
+            found.append(words.text)
+    return found
+
+
+CROWDED = replace(
+    SHOWN,
+    tracks=[
+        Track(name=name, stops=tuple(stop(f"ε = {one}", 1.5 + one / 40, 30 + one) for one in at))
+        for name, at in (
+            ("MDP", (1, 4)), ("SMDP", (2, 5)), ("masks", (3, 6)), ("DP-SGD", (1.5, 4.5)),
+            ("rewriting", (2.5, 5.5)),
+        )
+    ],
+    recommended=None,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("look", ["wide", "narrow"])
+def test_a_name_among_marks_of_others_is_led_to_its_own(look: str) -> None:
+    sheet: Sheet = getattr(drawn(CROWDED), look)
+    assert covered(sheet) == []
+    assert misleading(sheet) == []
+    # The twin: without its lines, some name would be taken for another's.
+    without = [one for one in sheet.shapes if getattr(one, "kind", "") != "leader"]
+    assert len(without) < len(sheet.shapes)
+    assert misleading(replace(sheet, shapes=tuple(without)))
