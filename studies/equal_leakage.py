@@ -30,6 +30,7 @@ MISSED_AT = {"SMDP": 15.0, "Selective-DPSGD": 8.0}
 # What the study calls so are as many texts of the pool as synthetic text has, chosen blindly.
 CONTROL = "public pool alone"
 CALLED = {CONTROL: "synthetic text by votes of noise"}
+IN_CHARTS = "votes of noise"
 ANOTHER = (", another shop's pool", ", other reviews as the pool")
 
 
@@ -247,7 +248,7 @@ def draw(found: Figures, metric: str, title: str) -> Sheet | None:
         tracks.setdefault(place.base, []).append(stop)
     ends = []
     if CONTROL in tracks:
-        ends.append(Track(name=CALLED[CONTROL], stops=tuple(tracks.pop(CONTROL))))
+        ends.append(Track(name=IN_CHARTS, stops=tuple(tracks.pop(CONTROL))))
     leaks, use = found.point(NO_PRIVACY, None, metric), found.point(NO_PRIVACY, None, PERPLEXITY)
     if leaks is not None and use is not None:
         stop = Stop(said="", leakage=_spot(leaks), utility=_spot(use))

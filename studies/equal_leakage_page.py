@@ -31,8 +31,9 @@ from equal_leakage import (
 )
 from equal_leakage_subjects import CUSTOMERSIM, Subject
 from equal_leakage_tables import epsilon, everything, middle, same_number, section, stated
-from kept import TRAINING, Figures, shown
+from kept import TRAINING, Figures, number, shown
 from sfumato.reports.picture import draw_file
+from sfumato.reports.series import SeriesPoint
 from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies.expected import spoken
 
@@ -61,8 +62,8 @@ SIDES: tuple[tuple[str, tuple[Callable[[Kind], bool], Callable[[Kind], bool]]], 
         (lambda kind: kind.shared == "text", lambda kind: kind.shared == "model"),
     ),
     (
-        "perplexity with a public pool of the same kind is that of {}; with neither policy nor "
-        "pool that of {}",
+        "perplexity of a method that reads private dialogues and chooses from a public pool of the "
+        "same kind is that of {}; of one with neither policy nor pool that of {}",
         (lambda kind: "pool" in kind.policy, lambda kind: kind.policy == "no"),
     ),
 )
@@ -122,12 +123,13 @@ def _lines(computed: Figures, public: Figures, subject: Subject) -> list[str]:
         "",
         "*Better is up and left. Lines across marks are 95 % intervals over secrets and seeds; a "
         "hollow mark is a leakage that is not told from chance, so only its upper end says "
-        "anything. Of made-up values and masks, the level is the recall of the policy. "
-        f"{subject.other_pools}, which are far below, are in the tables only.*",
+        "anything. Of made-up values and masks, the level is the recall of the policy. “Votes "
+        "of noise” are synthetic text for which no private dialogue was read. "
+        f"{subject.other_pools} are in the tables only.*",
         "",
         "## What was found",
         "",
-        *(f"- {one}" for one in findings(found)),
+        *(f"- {one}" for one in findings(found, pool)),
         "",
         "## Where secrets are not told from chance",
         "",
@@ -166,7 +168,8 @@ def introduction(found: Figures, subject: Subject) -> Iterator[str]:
         "method of this package ends in the same thing, a language model of the same dialogues, so "
         "that one attack and one figure of utility serve all of them: what does each cost, where "
         "they leak equally much? "
-        f"{subject.texts.format(secrets=units)}; {_seeds(found)}. {subject.utility}"
+        f"{subject.texts.format(secrets=units)}; {_seeds(found)}. "
+        f"{subject.utility.format(held=_held(found))}"
     )
     yield ""
     yield (
@@ -187,6 +190,17 @@ def introduction(found: Figures, subject: Subject) -> Iterator[str]:
     )
 
 
+def _held(found: Figures) -> str:
+    """In how many dialogues the policy finds something: these are protected selectively."""
+    counts = {
+        run["units"]
+        for place in places(found)
+        if place.base == "Selective-DPSGD" and place.recall is None
+        for run in found.runs(place.method, place.level)
+    }
+    return " to ".join(f"{one:,}" for one in sorted(counts)) or "some"
+
+
 def _seeds(found: Figures) -> str:
     counts = sorted(
         one.seeds for place in places(found) if (one := point(found, place, PERPLEXITY)) is not None
@@ -202,7 +216,7 @@ def _seeds(found: Figures) -> str:
     return f"{few} seeds, all with the same secrets"
 
 
-def findings(found: Figures) -> Iterator[str]:
+def findings(found: Figures, pool: SeriesPoint | None) -> Iterator[str]:
     """What the tables below show, in sentences."""
     for metrics, called in (
         ([EXPOSED], "secrets are not told from chance"),
@@ -217,6 +231,8 @@ def findings(found: Figures) -> Iterator[str]:
                 continue
             first, second = (_named(found, place) for place in pair if place is not None)
             yield f"Where {called}, the best {said.format(first, second)}: {_apart(found, pair)}."
+    yield from _votes(found, pool)
+    yield from _cost(found)
     yield from _worth_it(found)
     yield from _only_secrets(found)
     yield from _attacks_see_less(found)
@@ -239,6 +255,47 @@ def _apart(found: Figures, pair: Sequence[Place | None]) -> str:
         return "these are not told apart"
     better = "first" if first.value < second.value else "second"
     return f"the {better} is better"
+
+
+def _votes(found: Figures, pool: SeriesPoint | None) -> Iterator[str]:
+    """Whether private votes add anything to texts of the pool that are chosen blindly."""
+    known = {
+        base: point(found, place, PERPLEXITY)
+        for place in best_at_chance(found, [EXPOSED, MEMBER])
+        if (base := place.base) in ("synthetic text", CONTROL)
+    }
+    chosen, blind = known.get("synthetic text"), known.get(CONTROL)
+    if chosen is None or blind is None:
+        return
+    if told_apart(chosen, blind):
+        said = "is told from as many texts of the pool that were chosen blindly, which have"
+    else:
+        said = (
+            "is not told from as many texts of the pool that were chosen blindly: what it is worth "
+            "is what the pool is worth, and nothing is seen of the private dialogues that voted. "
+            "Blindly chosen texts have"
+        )
+    whole = "" if pool is None else f", and the whole pool {shown(pool)}"
+    yield f"Synthetic text with {shown(chosen)} {said} {shown(blind)}{whole}."
+
+
+def _cost(found: Figures) -> Iterator[str]:
+    """Beside training without privacy, seed by seed on the same test texts."""
+    plain = found.values(NO_PRIVACY, None, PERPLEXITY)
+    told = []
+    for place in best_at_chance(found, [EXPOSED]):
+        mine = found.values(place.method, place.level, PERPLEXITY)
+        ratios = sorted(mine[seed] / plain[seed] for seed in mine if seed in plain)
+        if len(ratios) > 1:
+            digits = 4 if 1 <= ratios[0] < 1.2 else 3
+            ends = dict.fromkeys(number(one, digits) for one in (ratios[0], ratios[-1]))
+            told.append(f"{' – '.join(ends)} times with {_with_level(place)}")
+    if told:
+        yield (
+            "Where secrets are not told from chance, the perplexity without privacy becomes, seed "
+            f"by seed on the same test texts, {', '.join(told)}. Intervals above, which are over "
+            "test texts, too, are wide beside such differences; three seeds are few."
+        )
 
 
 def _worth_it(found: Figures) -> Iterator[str]:
@@ -309,13 +366,16 @@ def where(found: Figures, subject: Subject) -> Iterator[str]:
     yield ""
     done, cells = found.content["done"], found.content["cells"]
     took = spoken(found.content["cpu_seconds"])
-    yield (
-        f"{done} of {cells} cells, {took} of processor time, on a machine that others used, too."
-    )
     if found.content.get("elsewhere"):
         yield (
-            "It was computed in parts, on several machines, whose times do not compare; of one of "
-            "them only training is counted."
+            f"{done} of {cells} cells, {took} of processor time, in parts on several machines that "
+            "others used, too; their times do not compare, and of one of them only training is "
+            "counted."
+        )
+    else:
+        yield (
+            f"{done} of {cells} cells, {took} of processor time, on a machine that others used, "
+            "too."
         )
     yield ""
     yield subject.looked_at
@@ -335,7 +395,7 @@ def where(found: Figures, subject: Subject) -> Iterator[str]:
         yield ""
         yield f"Not computed yet: {'; '.join(mine)}."
     yield ""
-    yield subject.caveat
+    yield subject.caveat.format(held=_held(found))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ class Subject:
     """A corpus: its ``file`` of figures, what is said of it, and its ``words`` for dialogues.
 
     ``texts`` are those that are trained on, with a place for the number of ``secrets``, ``count``
-    how many they are.
+    how many they are, and in how many of them the policy finds something (``held``) may stand in
+    ``utility`` and ``caveat``.
     """
 
     file: str
@@ -98,8 +99,9 @@ SST2 = Subject(
     utility=(
         "Utility is the perplexity on 700 other sentences as they are, per token of a vocabulary "
         "of 1,024. [Conversations from templates](equal-leakage.md) are another kind of "
-        "text, of which little is left once names and numbers are gone; here the policy finds next "
-        "to nothing but the planted secrets, and what is private in a sentence is its words."
+        "text, of which little is left once names and numbers are gone; here the policy finds "
+        "something, a planted secret or a name, in {held} of the 1,500 sentences, and leaves most "
+        "words of each as they are."
     ),
     other_pools="Pools of IMDb",
     commands=(
@@ -128,15 +130,18 @@ SST2 = Subject(
         "methods with many levels a little."
     ),
     caveat=(
-        "Sentences of reviews hold hardly anything that the policy finds: made-up values, masks, "
-        "SMDP and Selective-DPSGD leave all else as it is, and promise nothing for it. Numbers are "
+        "The policy finds something in {held} of 1,500 sentences, planted secrets and names: "
+        "made-up values, masks, SMDP and Selective-DPSGD leave all else as it is, and promise "
+        "nothing for it. Numbers are "
         "in no vocabulary, so that MDP and SMDP draw others of the same shape at every level, and "
         "exposure says nothing about their ε. What comes from a public pool cannot hold a planted "
         "secret, whatever the level. The pool of the same kind are other sentences of SST-2, as "
         "many as the private ones: the best that there could be. Whoever has such a pool could "
         "also begin every other method with a model of it, which was not tried; of the pool of "
         "IMDb a third was also read by the public model. Training without privacy is no best case: "
-        "it has four passes, and methods with more of them may do better. The attack on sentences "
+        "it has four passes, and methods with more of them may do better (Selective-DPSGD has as "
+        "many on public text and private steps besides); of the search for it, eight passes at a "
+        "smaller rate had a little less and were not taken. The attack on sentences "
         "looks at the loss alone, not at that of the public model beside it."
     ),
     words={"dialogues": "sentences", "dialogue": "sentence", "Dialogues": "Sentences"},

@@ -8,6 +8,7 @@ from typing import Any
 
 from equal_leakage import (
     CALLED,
+    CONTROL,
     EXPOSED,
     KINDS,
     MEMBER,
@@ -26,6 +27,7 @@ from equal_leakage import (
     told_apart,
 )
 from kept import Figures, number, shown, table
+from paired import fewer
 from sfumato.calibration.curves import LevelEstimate
 from sfumato.calibration.inverse import (
     ABOVE_EVERYWHERE,
@@ -82,9 +84,42 @@ def section(found: Figures, metrics: Sequence[str], pool: SeriesPoint | None) ->
     yield from table(head, [_line(found, place) for place in chosen])
     yield ""
     yield from (f"- {one}" for one in ranking(found, chosen, pool))
+    if len(metrics) == 1:
+        yield (
+            "- Levels are far apart, and a method that just shows a leak at one is here at its "
+            "next lower one: the place of DP-SGD and of directional noise is also that of the "
+            "levels that were tried."
+        )
+    yield from (f"- {one}" for one in _told_from_the_start(found, chosen))
     missing = [CALLED.get(one, one) for one in never_at_chance(found, metrics)]
     if missing:
         yield f"- At no level that was tried: {', '.join(missing)}."
+
+
+def _told_from_the_start(found: Figures, chosen: Sequence[Place]) -> Iterator[str]:
+    """Which of them show more than the public model, though not more than all blind models."""
+    pairs = {
+        place: fewer(found, (RANDOM_OUTPUT, None), (place.method, place.level), EXPOSED)
+        for place in chosen
+        if place.base != CONTROL
+    }
+    more = [
+        f"{place.called}, {place.said} ({pair.value:.2f} ({pair.low:.2f} – {pair.high:.2f}) bits)"
+        for place, pair in pairs.items()
+        if pair is not None and pair.low > 0
+    ]
+    if more:
+        yield (
+            "Told from the public model alone, secret by secret, if not from all models that have "
+            f"read no secret: {', '.join(more)}.{_without_secrets(more)}"
+        )
+
+
+def _without_secrets(more: Sequence[str]) -> str:
+    """Whether some of them cannot have read a secret."""
+    if not any(one.startswith(("synthetic text", "rewriting")) for one in more):
+        return ""
+    return " Texts of a pool hold no planted secret: such a difference need not be a leak."
 
 
 def _line(found: Figures, place: Place) -> tuple[str, ...]:

@@ -243,6 +243,19 @@ class Figures:
             )
         )
 
+    def values(self, method: str, level: float | None, metric: str) -> dict[int, float]:
+        """The figure of each seed."""
+        return self._values.get((method, level, metric), {})
+
+    @cached_property
+    def _values(self) -> dict[tuple[str, float | None, str], dict[int, float]]:
+        found: dict[tuple[str, float | None, str], dict[int, float]] = {}
+        for row in self.rows:
+            if row.value is not None:
+                of_method = found.setdefault((row.method, row.level, row.metric), {})
+                of_method[row.seed] = row.value
+        return found
+
     def places(self) -> list[tuple[str, float | None]]:
         """Methods and levels in the order of the study."""
         return list(dict.fromkeys((row.method, row.level) for row in self.rows))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kept import Figures, number, shown
 from selective_alone import exposure
@@ -18,6 +18,7 @@ from selective_figures import (
     LEARNED,
     LONGER,
     OURS,
+    Paper,
     epochs_of,
 )
 from sfumato.reports.series import SeriesPoint
@@ -33,15 +34,12 @@ def aims(full: Figures, start: Figures, own: Figures) -> Iterator[tuple[str, str
     yield "without privacy a perplexity of at most 3.1", shown(plain), reached(plain, most=3.1)
     for name in (OURS, LEARNED, FORMED):
         yield from _aims_of(full, name, plain)
-    for name, figures, how in (
+    kinds = (
         (DP_SGD, full, "from random weights"),
         (DP_SGD, start, "from a public start"),
         (LARGE_BATCHES, start, "from a public start"),
-    ):
-        for level in (3.0, 8.0):
-            point = CUSTOMERSIM.per_token(figures, name, level)
-            aim = f"{name} at ε = {level:g} at most 12, {how}"
-            yield aim, shown(point), reached(point, most=12.0)
+    )
+    yield from aims_of_dp_sgd(CUSTOMERSIM, kinds, most=12)
     held = own.point(LEARNED, 3.0, EXPOSED)
     for name in (NO_PRIVACY, LONGER):
         single = own.point(name, None, EXPOSED)
@@ -68,6 +66,17 @@ def aims(full: Figures, start: Figures, own: Figures) -> Iterator[tuple[str, str
         "–" if largest is None else number(largest.value),
         reached(largest, least=15.0),
     )
+
+
+def aims_of_dp_sgd(
+    paper: Paper, kinds: Sequence[tuple[str, Figures, str]], most: float
+) -> Iterator[tuple[str, str, str]]:
+    """What DP-SGD on everything was to reach at each level: its kinds, and where they begin."""
+    for name, figures, how in kinds:
+        for level in (3.0, 8.0):
+            point = paper.per_token(figures, name, level)
+            aim = f"{name} at ε = {level:g} at most {most:g}, {how}"
+            yield aim, shown(point), reached(point, most=most)
 
 
 def _aims_of(full: Figures, name: str, plain: SeriesPoint | None) -> Iterator[tuple[str, str, str]]:

@@ -15,6 +15,7 @@ from kept import Figures, number, shown, steps_of, table
 from selective_aims import aims
 from selective_alone import about_one_secret
 from selective_figures import (
+    AUC,
     CUSTOMERSIM,
     DP_SGD,
     FILLED,
@@ -85,6 +86,8 @@ def page(full: Figures, search: Figures, start: Figures, alone: Figures, own: Fi
         "",
         *table(("aim", "found", ""), aims(full, start, own)),
         "",
+        *about_members(full),
+        "",
         f"An exposure of 15 is near the most that {PLANTED} secrets with one beginning can have on "
         f"average: {most_together(PLANTED):.1f}, if a model held them for the {PLANTED} likeliest "
         f"of all {SECRETS:,}. The paper plants one, whose exposure can be {most_together(1):.1f}.",
@@ -97,6 +100,16 @@ def page(full: Figures, search: Figures, start: Figures, alone: Figures, own: Fi
         "",
         *where(full, search, start, alone, own),
     ]
+
+
+def about_members(full: Figures) -> Iterator[str]:
+    """Whether an AUC near 0.5 says anything: only if there is more without privacy."""
+    plain = full.point(NO_PRIVACY, None, AUC)
+    if plain is not None and plain.low is not None and plain.low <= 0.5:
+        yield (
+            f"Without privacy the AUC is {shown(plain)}, which is not told from 0.5, either: that "
+            "it is near 0.5 with Selective-DPSGD shows little."
+        )
 
 
 def introduction(full: Figures) -> Iterator[str]:

@@ -142,9 +142,13 @@ def findings(found: Figures) -> Iterator[str]:
 def _what_training_does(found: Figures) -> Iterator[str]:
     plain, came = per_gpt2(found, PLAIN), per_gpt2(found, CAME)
     if plain is not None and came is not None:
+        pair = beside_each_other(found, PLAIN, CAME)
+        told = (
+            _said(plain, came) if pair is None else f"{pair.shown} times, so that {_parted(pair)}"
+        )
         yield (
             "**Fine-tuning without noise** takes the perplexity per token of GPT-2 from "
-            f"{shown(came)} to {shown(plain)}: {_said(plain, came)}. The thesis has "
+            f"{shown(came)} to {shown(plain)}: {told}. The thesis has "
             f"{thesis.NO_NOISE_PERPLEXITY} without noise."
         )
     yield from _leak(found.point(*PLAIN, EXPOSED), found.point(*CAME, EXPOSED))
@@ -195,13 +199,10 @@ def _costs(found: Figures) -> Iterator[str]:
         there = at_levels(found, method, PERPLEXITY)
         if plain is None or not there:
             continue
-        beside = (
-            ""
-            if came is None
-            else (
-                f" Beside SmolLM2 as it came, without any training, it is {verdicts(there, came)}."
-            )
-        )
+        beside = ""
+        if came is not None:
+            told = _beside_the_start(found, method, there)
+            beside = f" Beside SmolLM2 as it came, without any training, it is {told}."
         pairs = {level: beside_each_other(found, (method, level), PLAIN) for level in there}
         paired = {level: one for level, one in pairs.items() if one is not None}
         if len(paired) == len(there):
@@ -216,6 +217,18 @@ def _costs(found: Figures) -> Iterator[str]:
             f"**Hiding {what} ({method})** multiplies the perplexity without noise by {ratios}; "
             f"beside that it is {verdicts(there, plain)}.{beside}"
         )
+
+
+def _beside_the_start(found: Figures, method: str, there: Mapping[float, SeriesPoint]) -> str:
+    """A method beside SmolLM2 as it came: document by document, if that is known."""
+    pairs = {level: beside_each_other(found, (method, level), CAME) for level in there}
+    known = {level: pair for level, pair in pairs.items() if pair is not None}
+    if len(known) < len(there):
+        came = per_gpt2(found, CAME)
+        return "–" if came is None else verdicts(there, came)
+    same = [f"{level:g}" for level, pair in known.items() if not pair.apart]
+    apart = f"not told apart at ε = {listed(same)}" if same else "told apart at each"
+    return f"{_each({level: pair.shown for level, pair in known.items()})} times as much, {apart}"
 
 
 def _secrets(found: Figures) -> Iterator[str]:
