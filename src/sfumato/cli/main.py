@@ -54,7 +54,7 @@ from sfumato.cli import (
 )
 from sfumato.cli.configured import Configured
 from sfumato.cli.interrupts import INTERRUPTED, end_at_once, raise_first
-from sfumato.cli.output import TYPED, follows, in_options, without_texts
+from sfumato.cli.output import TYPED, follows, in_options, texts_among, without_texts
 from sfumato.core.errors import (
     BadInput,
     BudgetExceeded,
@@ -187,7 +187,7 @@ def main(arguments: list[str]) -> int:
 
 def _main(arguments: list[str]) -> int:
     QUIET.set(_follows())
-    TYPED.set(tuple(arguments))
+    TYPED.set(tuple(texts_among(arguments)))
     try:
         result = _command()(arguments, prog_name="sfumato", standalone_mode=False)
         sys.stdout.flush()

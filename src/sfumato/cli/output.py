@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import cache
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 
 
 TYPED: ContextVar[tuple[str, ...]] = ContextVar("TYPED", default=())
-"""The arguments of the command."""
+"""The arguments of the command that may be texts."""
 A_TEXT = 3  # words
+# Titles of a study's cells are long, and an error names those that are like the one that was typed.
+NO_TEXT = "--only"
 
 # In less than this a table would lose digits and whole columns; a terminal wraps what is too long.
 NARROWEST = 80
@@ -66,6 +69,19 @@ def _controls() -> dict[int, str]:
     kept = {ord("\n"), ord("\t")}
     low = {code: chr(0x2400 + code) for code in range(32) if code not in kept}
     return low | dict.fromkeys(range(0x7F, 0xA0), "\ufffd")
+
+
+def texts_among(arguments: Sequence[str]) -> Iterator[str]:
+    """The arguments of a command without those that are no texts, however long.
+
+    >>> list(texts_among(["run", "a.toml", "--only", "SMDP, epsilon 9, seed 1", "--only=x y z"]))
+    ['run', 'a.toml', '--only']
+    """
+    before = ""
+    for one in arguments:
+        if before != NO_TEXT and not one.startswith(f"{NO_TEXT}="):
+            yield one
+        before = one
 
 
 def without_texts(message: str) -> str:

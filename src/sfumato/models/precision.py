@@ -82,7 +82,8 @@ def _shorten(module: Any) -> None:
     end of a call would not do: torch leaves them out if the call is interrupted, and whatever this
     process computes afterwards would have few digits.
     """
-    module.__class__ = _short_class(type(module))
+    if not getattr(type(module), "computes_short", False):
+        module.__class__ = _short_class(type(module))
 
 
 def _short_class(kind: Any) -> Any:
@@ -95,10 +96,10 @@ def _short_class(kind: Any) -> Any:
             return kind._call_impl(self, *args, **kwargs)
 
     def reduce(self: Any, _: SupportsIndex) -> tuple[Any, ...]:
-        return _made_short, (kind,), self.__dict__
+        return _made_short, (kind,), self.__getstate__()
 
     named = {key: getattr(kind, key) for key in ("__module__", "__qualname__", "__doc__")}
-    own = {**named, "_call_impl": call, "__reduce_ex__": reduce}
+    own = {**named, "_call_impl": call, "__reduce_ex__": reduce, "computes_short": True}
     return new_class(kind.__name__, (kind,), {}, lambda body: body.update(own))
 
 

@@ -78,6 +78,8 @@ class Grid:
 
         ``*`` stands for anything. What a title says after its colon may be left out.
         """
+        if isinstance(only, str):
+            raise InvalidArgument("`only` is a list of titles; put the one that you mean in a list")
         return Grid(choose(self.cells, only)) if only else self
 
 

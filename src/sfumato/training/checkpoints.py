@@ -274,12 +274,13 @@ def paid_if_undefined(ledger: Ledger | None, steps: int) -> Iterator[None]:
     """Charge steps that end in ``UndefinedGradient``, ``CoupledRows`` or ``UnsteadyGradient``.
 
     The decision to stop depends on their data. If they were free, a run could be resumed until they
-    came out differently, and the result would depend on what was seen.
+    came out differently, and the result would depend on what was seen. So are steps before public
+    training that ends so, for its weights depend on them; there may be none.
     """
     try:
         yield
     except ENDED_BY_RECORDS:
-        if ledger:
+        if ledger and steps:
             ledger.charge(steps)
         raise
 

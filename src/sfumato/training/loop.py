@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -85,6 +85,7 @@ class Progress:
 
 
 WatchSteps = Callable[[Progress], None]
+_END = object()
 
 
 class Between(Protocol):
@@ -245,13 +246,16 @@ def _train(  # a run, where it begins, and who keeps and sees it
             now.saved()
 
         def pause() -> None:
-            with paid_if_undefined(ledger if now.unsaved else None, now.unsaved):
+            with paid_if_undefined(ledger, now.unsaved):
                 refuse_diverged(run.model.network)
             save()
 
         for batch in own_batches(team, batches):
             began = time.perf_counter()
-            _take_public_steps(run, now, batch.step, pause)
+            for _ in _public_steps(run, now, batch.step, ledger):
+                pause()
+                # Only here: public steps that were not saved are not counted as such.
+                now.stop_if_asked()
             now.unsaved += 1
             with paid_if_undefined(ledger, now.unsaved):
                 seen = _one_step(run, records, batch)
@@ -266,17 +270,23 @@ def _train(  # a run, where it begins, and who keeps and sees it
             now.stop_if_asked()
 
 
-def _take_public_steps(run: _Run, now: Saving, step: int, pause: Callable[[], None]) -> None:
-    """Train on public text before a private step; after any public one there may be a pause."""
+def _public_steps(run: _Run, now: Saving, step: int, ledger: Ledger | None) -> Iterator[None]:
+    """Train on public text before a private step; each item is a moment to save the run.
+
+    Private steps that are not saved yet are paid if this ends in an error that depends on them.
+    """
     if not run.between:
         return
     # A function of released weights and public text: it costs no privacy.
     with run.step.pause():
-        for _ in run.between.reach(step, run.plan.steps):
+        with paid_if_undefined(ledger, now.unsaved):
+            steps = iter(run.between.reach(step, run.plan.steps) or ())
+        while True:
+            with paid_if_undefined(ledger, now.unsaved):
+                if next(steps, _END) is _END:
+                    return
             if agree_to_pause(run.team, now, step):
-                pause()
-                # Only here: public steps that were not saved are not counted as such.
-                now.stop_if_asked()
+                yield
 
 
 def _one_step(run: _Run, records: TokenRecords, batch: LogicalBatch) -> tuple[float, float, float]:

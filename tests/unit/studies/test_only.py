@@ -123,12 +123,15 @@ def test_a_title_that_no_cell_has_is_refused_before_anything_is_made(
     file = tmp_path / "small.toml"
     file.write_text(SMALL)
     for command in ("run", "estimate"):
-        assert main(["study", command, str(file), "--only", "SMPD*"]) == 2
-        said = capsys.readouterr().err
-        assert "no cell of this study is called 'SMPD*'; cells are called 'SMDP," in said
+        for title in ("SMPD*", "SMPD, epsilon 9, seed 1"):  # a long one is no text to hide
+            assert main(["study", command, str(file), "--only", title]) == 2
+            said = capsys.readouterr().err
+            assert f"no cell of this study is called '{title}'; cells are called 'SMDP," in said
     assert not (tmp_path / "small").exists()
     with pytest.raises(InvalidArgument):
         Study.read(file).run(only=["SMPD*"], watch=lambda _: None)
+    with pytest.raises(InvalidArgument, match="a list of titles"):
+        Study.read(file).estimate(only="*")
     assert not (tmp_path / "small").exists()
     assert main(["study", "run", str(file), "--only", "masks, seed 1"]) == 0
     assert "3 of 3 cells done" in capsys.readouterr().out

@@ -21,7 +21,7 @@ from sfumato.training.methods.base import build_method
 from sfumato.training.methods.streams import PublicSteps
 from sfumato.training.processes.meetings import agree_to_pause
 from sfumato.training.settings import Course
-from unit.training.methods.test_methods import documents, request
+from unit.training.methods.test_methods import TINY, documents, request
 from unit.training.runs import charged_in, kept_in, same, weights
 
 # All but one of the public steps come before the first private one.
@@ -44,9 +44,12 @@ def stopping() -> Iterator[None]:
     signal.signal(signal.SIGTERM, before)
 
 
-def train(folder: RunFolder, lead: float = 0.9, *, resume: bool = False) -> LoadedModel:
+def train(
+    folder: RunFolder, lead: float = 0.9, *, resume: bool = False, dropout: float = 0.0
+) -> LoadedModel:
     method = build_method("selective", {"public_epochs": 4, "public_batch_size": 2, "lead": lead})
-    wanted = replace(request("selective", course=SELDOM), method=method)
+    settings = {**TINY, "dropout": dropout}
+    wanted = replace(request("selective", course=SELDOM, settings=settings), method=method)
     return train_model(wanted, documents(), folder, resume=resume).model
 
 
@@ -62,6 +65,19 @@ def stop_in(patched: pytest.MonkeyPatch, at: int) -> list[int]:
         honest(self, members)
 
     patched.setattr(PublicSteps, "_step", step)
+    return taken
+
+
+def count_private(patched: pytest.MonkeyPatch) -> list[None]:
+    """One item for every private step that is taken from now on."""
+    taken: list[None] = []
+    honest = loop._one_step
+
+    def step(*given: Any) -> Any:
+        taken.append(None)
+        return honest(*given)
+
+    patched.setattr(loop, "_one_step", step)
     return taken
 
 
@@ -88,11 +104,11 @@ def test_a_signal_in_a_public_start_does_not_wait_for_a_private_step(
     assert charged_in(folder) == PRIVATE
 
 
-@pytest.mark.parametrize("lead", [0.0, 0.9])
+@pytest.mark.parametrize(("lead", "dropout"), [(0.0, 0.0), (0.9, 0.0), (0.5, 0.3)])
 def test_a_run_that_is_stopped_again_and_again_is_the_run_that_is_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lead: float
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lead: float, dropout: float
 ) -> None:
-    whole = weights(train(RunFolder(tmp_path / "whole"), lead))
+    whole = weights(train(RunFolder(tmp_path / "whole"), lead, dropout=dropout))
     folder, read = RunFolder(tmp_path / "run"), []
     honest = PublicSteps._step
 
@@ -106,7 +122,7 @@ def test_a_run_that_is_stopped_again_and_again_is_the_run_that_is_not(
             patched.setattr(PublicSteps, "_step", noted)
             stop_in(patched, 2)
             try:
-                trained = train(folder, lead, resume=resume)
+                trained = train(folder, lead, resume=resume, dropout=dropout)
             except Stopped:
                 resume = True
             else:
@@ -196,6 +212,74 @@ def test_private_steps_are_charged_once_if_public_ones_diverge_after_them(
     with pytest.raises(UndefinedGradient):
         train(folder, lead=0.0)
     assert met.count(PRIVATE_STEP) == charged_in(folder) == kept_in(folder) > 0
+
+
+def test_private_steps_before_a_pause_are_charged_if_it_finds_a_bad_weight(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the first pause after a private step, which nothing has charged before."""
+    folder, taken = RunFolder(tmp_path / "run"), count_private(monkeypatch)
+
+    def diverged(_: Any) -> None:
+        if taken:
+            raise UndefinedGradient("a weight is not a finite number")
+
+    monkeypatch.setattr("sfumato.training.loop.agree_to_pause", lambda *_: True)
+    monkeypatch.setattr(loop, "refuse_diverged", diverged)
+    with pytest.raises(UndefinedGradient):
+        train(folder, lead=0.0)
+    assert len(taken) == charged_in(folder) > 0
+
+
+@pytest.mark.parametrize("pauses", [False, True])
+def test_private_steps_are_charged_once_if_a_public_one_ends_in_an_error_of_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pauses: bool
+) -> None:
+    """Whether to stop may depend on weights that they have made."""
+    folder, taken = RunFolder(tmp_path / "run"), count_private(monkeypatch)
+    honest = PublicSteps._step
+
+    def failing(self: PublicSteps, members: Any) -> None:
+        if self.taken == 6:
+            raise UndefinedGradient("a gradient is not a finite number")
+        honest(self, members)
+
+    monkeypatch.setattr("sfumato.training.loop.agree_to_pause", lambda *_: pauses)
+    monkeypatch.setattr(PublicSteps, "_step", failing)
+    with pytest.raises(UndefinedGradient):
+        train(folder, lead=0.0)
+    assert len(taken) == charged_in(folder) > 1
+
+
+def test_public_training_of_others_may_be_one_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = PublicSteps.reach
+
+    def whole(self: PublicSteps, step: int, of: int) -> None:
+        list(honest(self, step, of))
+
+    monkeypatch.setattr(PublicSteps, "reach", whole)
+    folder = RunFolder(tmp_path / "run")
+    train(folder)
+    assert charged_in(folder) == PRIVATE
+
+
+def test_a_checkpoint_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
+    """It does not say what its pass had left, so that records of it may be read again."""
+    folder = RunFolder(tmp_path / "run")
+    with pytest.MonkeyPatch.context() as patched:
+        stop_in(patched, 3)
+        with pytest.raises(Stopped):
+            train(folder)
+    kept = Checkpoint.load(folder.checkpoint)
+    old = {key: kept.between[key] for key in ("taken", "optimizer")}
+    replace(kept, between=old).save(folder.checkpoint)
+    with pytest.MonkeyPatch.context() as patched:
+        taken = stop_in(patched, at=1000)
+        train(folder, resume=True)
+    assert taken == [*range(3, PUBLIC)]
+    assert charged_in(folder) == PRIVATE
 
 
 def test_the_twin_whose_public_steps_are_one_piece_waits(

@@ -306,9 +306,12 @@ class PublicSteps:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore the state of a checkpoint: what a pass has left is read before another one."""
-        taken, passes, optimizer = (state.get(one) for one in ("taken", "passes", "optimizer"))
-        waiting = state.get("waiting")
+        """Restore the state of a checkpoint: what a pass has left is read before another one.
+
+        A checkpoint of an earlier version does not say that: its passes begin anew, as they did.
+        """
+        taken, optimizer = state.get("taken"), state.get("optimizer")
+        passes, waiting = state.get("passes", 0), state.get("waiting", [])
         if (
             not isinstance(taken, int)
             or not isinstance(passes, int)

@@ -50,6 +50,7 @@ from sfumato.core.json import write_number
 from sfumato.core.progress import QUIET
 from sfumato.core.randomness import Randomness
 from sfumato.text.document import Document
+from sfumato.training.checkpoints import Checkpoint
 from sfumato.training.execution import train_model
 from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import ANNOUNCED_TO, Announce
@@ -209,7 +210,10 @@ def _scored(
     noise = search.plan.candidate(drawn).plan.noise_multiplier
     request = search.request(drawn, noise, search.seed_of(state.done))
     documents, score = on
-    begun = trial.ledger.exists() and not trial.checkpoint.exists()
+    # A pause before the first private step leaves a checkpoint of none.
+    begun = trial.ledger.exists() and not (
+        trial.checkpoint.exists() and Checkpoint.load(trial.checkpoint).steps
+    )
     failed = Scored(-math.inf)
     try:
         with _unheard():

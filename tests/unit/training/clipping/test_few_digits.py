@@ -185,6 +185,26 @@ def test_a_copy_of_a_network_of_few_digits_has_few_digits_and_its_own_weights(
     assert type(copied).__name__ == "Linear"
 
 
+class Undressed(nn.Linear):
+    """A layer that leaves out what cannot be kept."""
+
+    def __init__(self) -> None:
+        super().__init__(2, 2)
+        self.note = lambda: None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "note"}
+
+
+def test_a_network_of_few_digits_is_kept_as_it_keeps_itself() -> None:
+    model = Undressed()
+    for _ in range(2):  # twice is once
+        set_precision(model, "bf16")
+    kept = pickle.loads(pickle.dumps(model))
+    assert not hasattr(kept, "note")
+    assert kept(torch.ones(1, 2)).dtype == torch.bfloat16
+
+
 def test_a_network_of_few_digits_is_freed_when_nobody_has_it() -> None:
     model = nn.Sequential(nn.Linear(2, 2))
     set_precision(model, "bf16")
