@@ -28,6 +28,8 @@ from sfumato.core.progress import QUIET
 from sfumato.core.randomness import Randomness
 from sfumato.models.load import LoadedModel
 from sfumato.text.document import Document
+from sfumato.training.checkpoints import Checkpoint
+from sfumato.training.folder import RunFolder
 from sfumato.training.methods.base import announcing
 from sfumato.training.methods.private import Private
 from sfumato.training.request import Request
@@ -399,6 +401,34 @@ def test_a_trial_that_fails_is_the_worst_and_the_search_goes_on(
     run = run_search(replace(search, request=diverging), tmp_path / "run")
     assert made == list(drawn)  # all were made
     assert chosen_settings(run) in drawn
+
+
+@pytest.mark.parametrize("kept", [None, 0, 3])
+def test_a_trial_whose_steps_are_charged_and_lost_is_a_failed_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int | None
+) -> None:
+    """A pause in public training leaves a checkpoint of no private step."""
+    search = make_search()
+    drawn, split = search.draw()
+    folder = SearchFolder.beside(tmp_path / "run")
+    folder.trial.mkdir(parents=True)
+    trial = RunFolder(folder.trial)
+    trial.ledger.write_bytes(b"")
+    if kept is not None:
+        Checkpoint(kept, {}, {}, "Adam", 1.0).save(trial.checkpoint)
+
+    def lost(*_: Any, **__: Any) -> None:
+        raise CannotResume("all steps are charged")
+
+    monkeypatch.setattr(searching, "train_model", lost)
+    state = SearchState(search.settings, drawn, split)
+    score = PublicScore(PUBLIC)
+    if kept:  # what was kept can be gone on with: it is another problem
+        with pytest.raises(CannotResume):
+            searching._scored(search, folder, state, (DOCUMENTS, score))
+        return
+    found = searching._scored(search, folder, state, (DOCUMENTS, score))
+    assert found.value == -math.inf
 
 
 def test_a_search_without_a_model_is_spent(tmp_path: Path) -> None:
