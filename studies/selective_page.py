@@ -35,7 +35,7 @@ from selective_figures import (
 from selective_secrets import about_secrets
 from selective_tables import main_table
 from sfumato.reports.series import SeriesPoint
-from sfumato.results.row import NO_PRIVACY
+from sfumato.results.row import NO_PRIVACY, RANDOM_OUTPUT
 from sfumato.studies.expected import spoken
 
 HERE = Path(__file__).parent
@@ -267,9 +267,11 @@ def _beside_dp_sgd(full: Figures, start: Figures) -> Iterator[str]:
         if (point := CUSTOMERSIM.per_token(figures, name, level)) is not None
     ]
     if said:
+        before = CUSTOMERSIM.per_token(start, RANDOM_OUTPUT, None)
+        alone = "" if before is None else f" The start by itself has {shown(before)}."
         yield (
             f"**DP-SGD on everything** has {', '.join(said)}, per token of the paper, which "
-            "has 11.82 at a level of 2.51 by its accounting."
+            f"has 11.82 at a level of 2.51 by its accounting, from random weights.{alone}"
         )
 
 
@@ -302,6 +304,9 @@ def from_a_start(start: Figures) -> Iterator[str]:
     )
     yield ""
     yield from main_table(start, CUSTOMERSIM) if start.places() else ["Not computed yet."]
+    if start.point(RANDOM_OUTPUT, None, PERPLEXITY) is not None:
+        yield ""
+        yield "*Random output* is the start itself, which has read none of these dialogues."
     if start.runs(LARGE_BATCHES, 8.0):
         yield ""
         yield (
