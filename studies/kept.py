@@ -260,6 +260,13 @@ class Figures:
         """Methods and levels in the order of the study."""
         return list(dict.fromkeys((row.method, row.level) for row in self.rows))
 
+    def asks_for(self, method: str, level: float) -> bool:
+        """Whether the study has such a model, computed or not."""
+        wanted = f"{method}, epsilon {level:g}, seed "
+        return (method, level) in self.places() or any(
+            title.startswith(wanted) for title in self.content["missing"]
+        )
+
     def missing(self) -> list[str]:
         """The models that were not trained yet, each with its seeds."""
         seeds: dict[str, list[str]] = {}

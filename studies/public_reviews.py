@@ -25,7 +25,7 @@ from wikitext_words import common_words, with_unknown
 SEED = 4713
 FEWEST = 8  # words of a paragraph
 # The rate is that of all steps without noise of selective-wikitext2.toml.
-READING = Reading(epochs=4, learning_rate=0.01, precision="bf16")
+READING = Reading(epochs=3, learning_rate=0.01, precision="bf16")
 
 
 def main() -> None:

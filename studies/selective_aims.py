@@ -74,6 +74,8 @@ def aims_of_dp_sgd(
     """What DP-SGD on everything was to reach at each level: its kinds, and where they begin."""
     for name, figures, how in kinds:
         for level in (3.0, 8.0):
+            if not figures.asks_for(name, level):
+                continue
             point = paper.per_token(figures, name, level)
             aim = f"{name} at ε = {level:g} at most {most:g}, {how}"
             yield aim, shown(point), reached(point, most=most)

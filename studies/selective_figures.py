@@ -25,11 +25,12 @@ CHANCE = 1.44  # bits that a secret has on average that was never planted
 PLANTED, SECRETS = 20, 1_000_000
 OURS, LONGER = "Selective-DPSGD", "no privacy, longer"
 DP_SGD, LARGE_BATCHES = "DP-SGD", "DP-SGD, large batches"
+LARGER_STEPS = "DP-SGD, larger steps"
 FILLED, MASKED = "made-up values alone", "masks alone"
 FORMED, LEARNED = f"{OURS}, forms known", f"{OURS}, forms learned"
 ORDER = (
     *(NO_PRIVACY, LONGER, OURS, LEARNED, FORMED, f"{OURS}, masks"),
-    *("twice", "interleaved", DP_SGD, LARGE_BATCHES),
+    *("twice", "interleaved", DP_SGD, LARGE_BATCHES, LARGER_STEPS),
 )
 LAST = (FILLED, MASKED, RANDOM_OUTPUT)
 
@@ -114,6 +115,8 @@ WIKITEXT2 = Paper(
     {
         NO_PRIVACY: (60.98, 0.36, None),
         DP_SGD: (305.86, 0.27, 4.89),
+        LARGE_BATCHES: (305.86, 0.27, 4.89),
+        LARGER_STEPS: (305.86, 0.27, 4.89),
         "interleaved": (160.04, 0.31, 4.91),
         LEARNED: (160.04, 0.31, 4.91),
     },

@@ -32,7 +32,11 @@ PAGES = (
             "selective-customersim-lone",
         ),
     ),
-    ("selective_wikitext2_page", "selective-wikitext2", ("selective-wikitext2",)),
+    (
+        "selective_wikitext2_page",
+        "selective-wikitext2",
+        ("selective-wikitext2", "selective-wikitext2-start"),
+    ),
     ("imperfect_page", "imperfect-policy", ("imperfect-policy",)),
     ("smdp_smollm2_page", "smdp-smollm2", ("smdp-smollm2",)),
     ("equal_leakage_page", "equal-leakage", ("equal-leakage", "equal-leakage-pool")),
@@ -307,10 +311,24 @@ def test_a_change_is_told_in_both_directions(
     assert module.Difference(sum(ends) / 2, *ends, 3).change == said
 
 
+def test_what_no_study_asks_for_was_not_aimed_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A level that is missing is named, and one that nobody wants is not."""
+    aims = loaded("selective_aims", monkeypatch)
+    rows = leak("DP-SGD", 8.0, 1, use=(9.0, 8.0, 10.0))
+    for missing, count in (([], 1), (["DP-SGD, epsilon 3, seed 1: training"], 2)):
+        found = aims.Figures({"rows": rows, "runs": [], "missing": missing})
+        kinds = [("DP-SGD", found, "from a public start")]
+        told = list(aims.aims_of_dp_sgd(aims.CUSTOMERSIM, kinds, most=12))
+        assert [one[2] for one in told] == ["not computed", "reached"][2 - count :]
+
+
 def test_figures_are_of_the_texts_that_pages_speak_of(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page says what was measured; figures of another text would be told in the same words."""
-    (wikitext2, smollm2) = contents(("selective-wikitext2", "smdp-smollm2"))
-    counted = {row["n"] for row in wikitext2["rows"] if row["metric"] == "perplexity"}
+    (wikitext2, start, smollm2) = contents(
+        ("selective-wikitext2", "selective-wikitext2-start", "smdp-smollm2")
+    )
+    both = [*wikitext2["rows"], *start["rows"]]
+    counted = {row["n"] for row in both if row["metric"] == "perplexity"}
     # Tokens of the vocabulary of ``wikitext_words`` in the test paragraphs, and their ends.
     assert counted == {348_620 + 2_185}
     page = loaded("smdp_smollm2_figures", monkeypatch)
@@ -416,7 +434,7 @@ def test_the_gallery_says_whether_hiding_numbers_is_told_from_hiding_all() -> No
 @pytest.mark.parametrize(
     "name",
     [
-        *("kept", "gpt2_tokens", "selective_figures"),
+        *("kept", "gpt2_tokens", "selective_figures", "public_reviews"),
         *("equal_leakage_page", "equal_leakage_sst2", "equal_leakage_subjects"),
         *("equal_leakage", "staying", "thesis_figures", "paired"),
         *("wikitext_words", "article_beginnings"),
