@@ -177,11 +177,11 @@ def _beside_the_paper(full: Figures) -> Iterator[str]:
 
 def _not_told(full: Figures) -> str:
     """That such a ratio is no gain by privacy, where the two are not told apart."""
-    held, free = ((LEARNED, 3.0), (NO_PRIVACY, None))
-    both = [full.point(*one, PERPLEXITY) for one in (held, free)]
-    if both[0] is None or both[1] is None or told_apart(both[0], both[1]):
+    places = ((LEARNED, 3.0), (NO_PRIVACY, None))
+    held, free = (full.point(name, level, PERPLEXITY) for name, level in places)
+    if held is None or free is None or told_apart(held, free):
         return ""
-    secret = [full.point(*one, PRIVATE) for one in (held, free)]
+    secret = [full.point(name, level, PRIVATE) for name, level in places]
     worse = ""
     if secret[0] is not None and secret[1] is not None and told_apart(secret[0], secret[1]):
         more = secret[0].value / secret[1].value
