@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kept import Figures, number, shown, table
+from kept import Figures, number, shown, table, told_apart
 from selective_figures import (
     CHANCE,
     CUSTOMERSIM,
@@ -56,6 +56,20 @@ def about_one_secret(inside: Figures, own: Figures) -> Iterator[str]:
         "0.2 as examples of an exposure of these dialogues; by the authors' records all five "
         "models without privacy have more than 18 bits after three epochs, and the most that "
         "there is from then on."
+    )
+    yield from _compared(own)
+
+
+def _compared(own: Figures) -> Iterator[str]:
+    """Whether models with and without privacy are told apart by that secret."""
+    free, held = own.point(NO_PRIVACY, None, EXPOSED), own.point(LEARNED, 3.0, EXPOSED)
+    if free is None or held is None or min(free.seeds, held.seeds) < 2:
+        return
+    told = "are told apart" if told_apart(free, held) else "are not told apart"
+    yield ""
+    yield (
+        f"In documents of its own the secret has {shown(free)} bits after {epochs_of(own, NO_PRIVACY)} "
+        f"epochs without privacy and {shown(held)} with Selective-DPSGD at ε = 3: the two {told}."
     )
 
 
