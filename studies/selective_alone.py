@@ -68,8 +68,9 @@ def _compared(own: Figures) -> Iterator[str]:
     told = "are told apart" if told_apart(free, held) else "are not told apart"
     yield ""
     yield (
-        f"In documents of its own the secret has {shown(free)} bits after {epochs_of(own, NO_PRIVACY)} "
-        f"epochs without privacy and {shown(held)} with Selective-DPSGD at ε = 3: the two {told}."
+        f"In documents of its own the secret has {shown(free)} bits after "
+        f"{epochs_of(own, NO_PRIVACY)} epochs without privacy and {shown(held)} with "
+        f"Selective-DPSGD at ε = 3: the two {told}."
     )
 
 
