@@ -254,8 +254,8 @@ def _what_is_short(start: Figures) -> str:
     if by_steps >= by_level:
         return ""
     return (
-        f" A level of 8 in the place of 3 makes it {number(by_level)} times as much, and larger "
-        f"steps {number(by_steps)} times: what is short here is training more than privacy."
+        f" A level of 8 in the place of 3 makes it {number(by_level)} times as much, and more "
+        f"and larger steps {number(by_steps)} times: what is short here is training more than privacy."
     )
 
 
