@@ -255,7 +255,8 @@ def _what_is_short(start: Figures) -> str:
         return ""
     return (
         f" A level of 8 in the place of 3 makes it {number(by_level)} times as much, and more "
-        f"and larger steps {number(by_steps)} times: what is short here is training more than privacy."
+        f"and larger steps {number(by_steps)} times: training is what is short here, more than "
+        "privacy."
     )
 
 
