@@ -4,10 +4,10 @@
 
 WORDS is the folder of ``wikitext_words.py``, whose tokenizer is taken. WORDS/start/model is the
 network of the Selective-DPSGD paper after reading 10,000 reviews of IMDb several times. They are
-written the way WikiText writes, which its authors say (Merity et al. 2016, "Pointer sentinel
-mixture models"): punctuation apart, ``@-@`` for a hyphen within a word, ``@,@`` and ``@.@`` within
-a number, and ``<unk>`` for a rare word. Which words are rare is counted in the reviews. No figure
-of WikiText's text enters, so that the start costs no privacy.
+written the way WikiText writes (Merity et al. 2016, "Pointer sentinel mixture models"):
+punctuation apart, ``@-@`` for a hyphen within a word, ``@,@`` and ``@.@`` within a number, and
+``<unk>`` for a rare word. These habits were read off the published text, and no level covers that;
+nothing else of it enters. Which words are rare is counted in the reviews.
 """
 
 from __future__ import annotations

@@ -276,7 +276,8 @@ def from_a_start(start: Figures) -> Iterator[str]:
     yield (
         "The same network after reading 10,000 reviews of films three times, written the way "
         "WikiText writes (`public_reviews.py`): punctuation apart, and `<unk>` for what is rare in "
-        "reviews. Then it is trained here (`studies/selective-wikitext2-start.toml`). *Random "
+        "reviews. How it writes was read off its published text, which no level covers. "
+        "Then it is trained here (`studies/selective-wikitext2-start.toml`). *Random "
         "output* is the start as it is; *large batches* are of 2,000 paragraphs, in two passes, at "
         "a rate of 0.004, which is that of "
         "[the dialogues](selective-customersim.md#from-a-public-start). *Larger steps* are three "

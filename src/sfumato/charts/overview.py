@@ -21,8 +21,8 @@ SHAPES = ("circle", "square", "triangle", "diamond", "turned")
 LOWER = "lower"
 # Names of more letters than this are cut: the table has them in full.
 MOST_LETTERS = 60
-# A name so far from the edge of its mark is led to it.
-NEAR = 14.0
+# How far a mark reaches, and how far from there its name may be without a line.
+REACH, NEAR = 8.0, 14.0
 # Where the level of a mark may stand: above, below, right or left of it.
 LEVELS = ((0, -12, "middle"), (0, 20, "middle"), (11, 4, "start"), (-11, 4, "end"))
 
@@ -219,7 +219,7 @@ class _Plot:
         return f"{name}. {'; '.join(figures)}"
 
     def _take(self, x: float, y: float) -> None:
-        self.taken.append(Box(x - 8, y - 8, x + 8, y + 8))
+        self.taken.append(Box(x - REACH, y - REACH, x + REACH, y + REACH))
 
     def _recommended(self) -> Stop | None:
         for track in self.shown.tracks:
@@ -263,11 +263,11 @@ class _Plot:
     def _leader(self, track: Track, number: int | None, words: Box) -> Iterator[Stroke]:
         """A line from a name to the nearest of its marks, if it could be taken for another's."""
         away, mark = min((words.distance(*one), one) for one in map(self._place, track.stops))
-        if away <= 8 + NEAR and self._is_nearest(track, words):
+        if away <= REACH + NEAR and self._is_nearest(track, words):
             return
         end = words.nearest(*mark)
-        if away > 8:  # the line begins at the edge of the mark
-            share = 8 / math.dist(mark, end)
+        if away > REACH:  # the line begins at the edge of the mark
+            share = REACH / math.dist(mark, end)
             start = tuple(a + share * (b - a) for a, b in zip(mark, end, strict=True))
             yield Stroke(points=((start[0], start[1]), end), kind="leader", series=number)
 

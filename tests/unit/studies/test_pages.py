@@ -206,6 +206,21 @@ def test_a_leak_is_what_shows_beside_all_models_that_have_read_no_secret(
         assert not found_in["made-up values"]
 
 
+@pytest.mark.parametrize(("chosen", "told"), [(5.0, "is not told from"), (2.0, "is told from")])
+def test_synthetic_text_is_set_beside_texts_that_were_chosen_blindly(
+    chosen: float, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = loaded("equal_leakage_findings", monkeypatch)
+    still = {"exposed": (1.5, 1.0, 4.0), "member": (0.5, 0.45, 0.55)}
+    rows = [
+        *leak("synthetic text", 1.0, 2, **still, use=(chosen, chosen - 0.1, chosen + 0.1)),
+        *leak(module.CONTROL, 1.0, 2, **still, use=(5.0, 4.9, 5.1)),
+    ]
+    (said,) = module._votes(module.Figures({"rows": rows, "runs": []}), None)
+    assert f"{told} as many texts of the pool" in said
+    assert ("nothing is seen" in said) is (chosen == 5.0)
+
+
 def test_a_seed_that_is_not_finished_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     module = loaded("equal_leakage", monkeypatch)
     figures = {"exposed": (1.5, 1.0, 4.0), "use": (5.0, 4.9, 5.1)}

@@ -68,6 +68,15 @@ def stop_in(patched: pytest.MonkeyPatch, at: int) -> list[int]:
     return taken
 
 
+def stopped(folder: RunFolder, at: int) -> Checkpoint:
+    """What a run keeps that a signal stops in this public step."""
+    with pytest.MonkeyPatch.context() as patched:
+        stop_in(patched, at)
+        with pytest.raises(Stopped):
+            train(folder)
+    return Checkpoint.load(folder.checkpoint)
+
+
 def count_private(patched: pytest.MonkeyPatch) -> list[None]:
     """One item for every private step that is taken from now on."""
     taken: list[None] = []
@@ -156,11 +165,7 @@ def test_the_twin_that_forgets_the_order_reads_records_again(
 @pytest.mark.parametrize("damaged", [{"waiting": [5]}, {"waiting": None}, {"passes": "1"}])
 def test_a_state_of_other_records_is_refused(tmp_path: Path, damaged: dict[str, Any]) -> None:
     folder = RunFolder(tmp_path / "run")
-    with pytest.MonkeyPatch.context() as patched:
-        stop_in(patched, 2)
-        with pytest.raises(Stopped):
-            train(folder)
-    kept = Checkpoint.load(folder.checkpoint)
+    kept = stopped(folder, 2)
     replace(kept, between={**kept.between, **damaged}).save(folder.checkpoint)
     with pytest.raises(CannotResume, match="belongs to another method"):
         train(folder, resume=True)
@@ -268,11 +273,7 @@ def test_public_training_of_others_may_be_one_piece(
 def test_a_checkpoint_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
     """It does not say what its pass had left, so that records of it may be read again."""
     folder = RunFolder(tmp_path / "run")
-    with pytest.MonkeyPatch.context() as patched:
-        stop_in(patched, 3)
-        with pytest.raises(Stopped):
-            train(folder)
-    kept = Checkpoint.load(folder.checkpoint)
+    kept = stopped(folder, 3)
     old = {key: kept.between[key] for key in ("taken", "optimizer")}
     replace(kept, between=old).save(folder.checkpoint)
     with pytest.MonkeyPatch.context() as patched:
